@@ -1,0 +1,27 @@
+include_guard()
+
+if(WARPMETER_TESTS)
+  enable_testing()
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+# warpmeter_add_test(NAME LABEL label SOURCES ... LIBRARIES ...): one GoogleTest binary per library.
+# Labels: unit (no processes), proc (starts processes), gui (Qt offscreen), gpu (needs a GPU, not run by CI).
+# Tests find the source tree by WARPMETER_SOURCE_DIR and real public data by WARPMETER_DATA_DIR.
+function(warpmeter_add_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main warpmeter_warnings)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE
+    WARPMETER_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    WARPMETER_BINARY_DIR="${PROJECT_BINARY_DIR}"
+    WARPMETER_DATA_DIR="${PROJECT_SOURCE_DIR}/../shared/data")
+  warpmeter_sanitize(${name})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT}
+    ENVIRONMENT "QT_QPA_PLATFORM=offscreen;ASAN_OPTIONS=detect_leaks=1;UBSAN_OPTIONS=print_stacktrace=1")
+endfunction()
