@@ -75,6 +75,8 @@ struct StringRegion {                     // texts with stable ids, see strings.
   alignas(64) std::atomic<std::uint64_t> used;  // next free byte, relative to offset; guest
 };
 
+enum class ApiMode : std::uint32_t { work = 0, all = 1, none = 2 };
+
 // CUPTI record sizes by kind, asked of the guest's own libcupti; 0 = unknown kind.
 inline constexpr int kKindCount = 256;
 
@@ -88,16 +90,19 @@ struct Header {
   std::uint64_t slotTableOffset, ringOffset;
   StringRegion strings;
 
-  // Identity; guest, before the handshake.
+  // Identity. pid and startTicks: guest, before the handshake. All others may come later, because a process may use
+  // NVTX long before CUDA: they are valid once `status` (acquire) is neither starting nor noDriver, so read them when
+  // the first slot of source cupti is decoded, not when the guest says hello.
   std::int64_t pid, startTicks;          // as in /proc/self/stat, field 22
-  std::int64_t injectionEnteredNs, injectionDoneNs;  // CLOCK_REALTIME
+  std::int64_t injectionEnteredNs, injectionDoneNs;  // CLOCK_REALTIME; 0 = InitializeInjection not called (yet)
   std::int64_t cuptiTimestampNs, cuptiTimestampRealtimeNs;  // the same moment on both clocks
   std::uint32_t cuptiVersion;            // cuptiGetVersion(), 0 = none
   char cuptiPath[512];
   std::uint32_t nvtxAttached;            // InitializeInjectionNvtx2 was called
   std::uint16_t recordBytes[kKindCount];
 
-  // Options as the guest understood them.
+  // Options as the guest understood them. apiMode: ApiMode. launchLatency: 0 off, 1 on, 2 asked for but left off,
+  // because this CUPTI may deadlock with it.
   std::uint32_t flushMs, apiMode, launchLatency;
 
   std::atomic<std::uint32_t> status;     // GuestStatus, guest
@@ -132,6 +137,11 @@ struct Header {
   std::atomic<std::uint64_t> flushCount, flushNs;
   std::atomic<std::uint64_t> callbackNs, callbackCount;    // resource callbacks
   std::atomic<std::uint64_t> invalidRecords;               // walk stopped inside a completed buffer (bytes unread kept)
+
+  // What this CUPTI refused to switch on although recording goes on: "cuptiActivityEnable(52): 21; ..."; guest, valid
+  // once status says recording.
+  std::atomic<std::uint32_t> degradedCount;
+  char degradedText[256];
 };
 
 // Sizes that lay out a mapping of at most `limitBytes` (RLIMIT_FSIZE, RLIMIT_AS and kPoolBytes decide it).
