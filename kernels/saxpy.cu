@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lesson: a kernel that does one multiply-add for twelve bytes is as fast as the memory, whatever else one tries.
+#include <algorithm>
+#include <cmath>
+
+#include "common/gpu.h"
+#include "common/random.h"
+
+__global__ void saxpyKernel(long long n, float a, const float* x, float* y) {
+  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) {
+    y[i] = a * x[i] + y[i];
+  }
+}
+
+// Every thread takes many elements: the grid fits the GPU, not the vector.
+__global__ void saxpyGridStrideKernel(long long n, float a, const float* x, float* y) {
+  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
+    y[i] = a * x[i] + y[i];
+  }
+}
+
+namespace {
+
+using namespace warpmeter::kernels;
+
+const Program kProgram{
+    "saxpy",
+    "y = a x + y: 2 floating-point operations for 12 bytes, so the memory decides",
+    {"saxpyKernel", "saxpyGridStrideKernel"},
+    {{"element", "one thread for each element", "warps", "dram"},
+     {"grid-stride", "a grid of 8 blocks for each SM walks over the vector", "warps", "dram"}},
+    {{"n", 1 << 24, 1, 1LL << 40, "elements of each vector"},
+     {"block", 256, 1, 1024, "threads in a block"},
+     {"repetitions", 100, 1, 10'000'000, "measured launches, between two CUDA events"}}};
+
+constexpr float kA = 0.75f;
+
+void saxpy(Run& run) {
+  const std::int64_t n = run.arguments["n"];
+  const std::int64_t repetitions = run.arguments["repetitions"];
+  const bool gridStride = run.arguments.variant() == "grid-stride";
+  const auto vectorBytes = n * static_cast<std::int64_t>(sizeof(float));
+  requireHostMemory(3 * vectorBytes, "--n " + std::to_string(n));
+  const auto block = static_cast<unsigned>(run.arguments["block"]);
+  unsigned grid = blocksFor(n, block);
+
+  openDevice(run);
+  requireDeviceMemory(2 * vectorBytes, "--n " + std::to_string(n));
+  if (gridStride) {
+    int processors = 0;
+    WARPMETER_CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount,
+                                           static_cast<int>(run.arguments["device"])));
+    grid = std::min(grid, 8 * static_cast<unsigned>(processors));
+  }
+  const auto kernel = gridStride ? saxpyGridStrideKernel : saxpyKernel;
+  const char* name = gridStride ? "saxpyGridStrideKernel" : "saxpyKernel";
+  requireBlock(kernel, block);
+
+  Random random(run.arguments["seed"]);
+  const std::vector<float> x = random.vector(n);
+  const std::vector<float> y = random.vector(n);
+  DeviceArray<float> deviceX(n);
+  DeviceArray<float> deviceY(n);
+  const auto launch = [&] {
+    kernel<<<grid, block>>>(n, kA, deviceX.get(), deviceY.get());
+    run.report.launches.add({name, grid, block});
+  };
+
+  {
+    Phase phase(run.nvtx, "check");  // also the warm-up
+    deviceX.upload(x, run.report);
+    deviceY.upload(y, run.report);
+    launch();
+    checkLaunch(name);
+    const std::vector<float> result = deviceY.download(run.report);
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      const double product = static_cast<double>(kA) * x[i];
+      const double tolerance = 0x1p-23 * (std::abs(product) + std::abs(y[i]));  // two roundings to 24 bits
+      if (!(std::abs(result[i] - (product + y[i])) <= tolerance)) {
+        throw Failure{kExitFailed, "y[" + std::to_string(i) + "] is " + std::to_string(result[i]) + ", not " +
+                                       std::to_string(product + y[i])};
+      }
+    }
+    run.nvtx.mark("checked");
+    run.report.checked(n, "double precision");
+  }
+
+  Phase phase(run.nvtx, "measure");
+  const std::int64_t first = run.report.launches.total();
+  EventTimer timer;
+  timer.start();
+  for (std::int64_t i = 0; i < repetitions; ++i) {
+    launch();
+  }
+  const double elapsedNs = timer.stopNs();
+  checkLaunch(name);
+  run.report.events({name, first, repetitions, elapsedNs});
+  const double perLaunchNs = elapsedNs / static_cast<double>(repetitions);
+  run.report.value("launchNs", "one launch", perLaunchNs, Unit::nanoseconds);
+  run.report.value("bandwidthBytesPerSec", "memory traffic", 3e9 * static_cast<double>(vectorBytes) / perLaunchNs,
+                   Unit::bytesPerSec);
+  run.report.value("flopPerSec", "arithmetic", 2e9 * static_cast<double>(n) / perLaunchNs, Unit::flopPerSec);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, saxpy); }
