@@ -75,4 +75,9 @@ class ProfileWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+// Does for a file whose recorder was killed what finish() would have done: indexes, WM_OVERVIEW, leaving WAL
+// mode if no reader holds the file. The session row keeps saying that its end is unknown. Errors: those of
+// ProfileReader::open; busy while the recording runs; usage for a file that is not Warpmeter's own.
+Result<void> finishFile(const std::filesystem::path& path);
+
 }  // namespace warpmeter
