@@ -97,7 +97,7 @@ Result<void> finishFile(const std::filesystem::path& path) {
   Db db;
   if (db.open(path.string(), SQLITE_OPEN_READWRITE) != SQLITE_OK) return toError(db.get(), path, "open it");
   sqlite3_busy_timeout(db.get(), 5000);
-  db.exec("PRAGMA synchronous=OFF; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
+  db.exec("PRAGMA synchronous=OFF; PRAGMA cache_size=-16384");
   if (Result<void> r = createIndexes(db, path); !r) return r;
   if (Result<void> r = writeOverview(db, path); !r) return r;
   if (Result<void> r = markFinished(db, path); !r) return r;

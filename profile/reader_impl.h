@@ -15,6 +15,8 @@
 
 namespace warpmeter {
 
+class RowSink;  // reader_rows.cpp
+
 struct ProfileReader::Impl {
   Impl(std::filesystem::path file, OpenedFile opened) : path(std::move(file)), pool(std::move(opened)) {}
 
@@ -42,6 +44,7 @@ struct ProfileReader::Impl {
 
   template <class Row>
   Result<void> readRows(Table table, RowRange range, const Visit<Row>& visit, std::stop_token stop);
+  Result<void> runInto(Db& db, RowSink& sink, const std::string& sql, RowRange range);
   std::int64_t rowEnd(Table table);
 
   // "SELECT a, b, NULL FROM table": the named columns as far as the file has them.

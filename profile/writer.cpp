@@ -96,7 +96,7 @@ Result<void> ProfileWriter::Impl::writeSchema(const SessionInfo& session) {
   sqlite3_busy_timeout(db.get(), 5000);
   wal = !network;
   if (Result<void> r = run("PRAGMA page_size=16384; PRAGMA synchronous=OFF; PRAGMA cache_size=-16384;"
-                           "PRAGMA temp_store=MEMORY; PRAGMA journal_mode=MEMORY; BEGIN", "set up the profile");
+                           "PRAGMA journal_mode=MEMORY; BEGIN", "set up the profile");
       !r) {
     return r;
   }
