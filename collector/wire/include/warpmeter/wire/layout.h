@@ -107,6 +107,7 @@ struct Header {
 
   std::atomic<std::uint32_t> status;     // GuestStatus, guest
   char statusText[256];                  // guest; valid once status says blocked, refused or disabled
+  std::atomic<std::uint32_t> problem;    // blocked, refused or disabled once that happened, also when status says exiting
   std::atomic<std::uint32_t> exitCodeKnown;
   std::atomic<std::int32_t> exitCode;
 
