@@ -26,17 +26,18 @@ __device__ float polynomial(float x) {
   }
 
 namespace WARPMETER_JOIN(cold, WARPMETER_COLD_FORM) {
-WARPMETER_COLD_KERNEL(0)
-WARPMETER_COLD_KERNEL(1)
-WARPMETER_COLD_KERNEL(2)
-WARPMETER_COLD_KERNEL(3)
-WARPMETER_COLD_KERNEL(4)
-WARPMETER_COLD_KERNEL(5)
-WARPMETER_COLD_KERNEL(6)
-WARPMETER_COLD_KERNEL(7)
-}  // namespace
+  WARPMETER_COLD_KERNEL(0)
+  WARPMETER_COLD_KERNEL(1)
+  WARPMETER_COLD_KERNEL(2)
+  WARPMETER_COLD_KERNEL(3)
+  WARPMETER_COLD_KERNEL(4)
+  WARPMETER_COLD_KERNEL(5)
+  WARPMETER_COLD_KERNEL(6)
+  WARPMETER_COLD_KERNEL(7)
+}  // namespace )
 
-void coldStart::WARPMETER_JOIN(launch, WARPMETER_COLD_FORM)(int index, unsigned blocks, unsigned block, float* x) {
+void coldStart::WARPMETER_JOIN(launch, WARPMETER_COLD_FORM)(int index, unsigned blocks, unsigned block,
+                                                            float* x) {
   using namespace WARPMETER_JOIN(cold, WARPMETER_COLD_FORM);
   constexpr void (*kLaunchable[kKernels])(float*) = {coldKernel0, coldKernel1, coldKernel2, coldKernel3,
                                                      coldKernel4, coldKernel5, coldKernel6, coldKernel7};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lesson: a copy from pageable memory goes through the driver's own pinned buffer; from pinned memory it goes straight.
+// Lesson: copies of pageable memory go through a pinned buffer of the driver, those of pinned memory do
+// not.
 #include <algorithm>
 #include <cstring>
 
@@ -10,12 +11,14 @@ namespace {
 
 using namespace warpmeter::kernels;
 
-const Program kProgram{"copies",
-                       "copies to the GPU, back and inside it, from pageable and from pinned memory, and memset",
-                       {},
-                       {{"pageable", "host memory from malloc", "", ""}, {"pinned", "host memory from cudaMallocHost", "", ""}},
-                       {{"bytes", 64 << 20, 4, 1LL << 40, "size of each copy"},
-                        {"repetitions", 10, 1, 1'000'000, "copies of each kind"}}};
+const Program kProgram{
+    "copies",
+    "copies to the GPU, back and inside it, from pageable and from pinned memory, and memset",
+    {},
+    {{"pageable", "host memory from malloc", "", ""},
+     {"pinned", "host memory from cudaMallocHost", "", ""}},
+    {{"bytes", 64 << 20, 4, 1LL << 40, "size of each copy"},
+     {"repetitions", 10, 1, 1'000'000, "copies of each kind"}}};
 
 // Host memory of the chosen kind.
 class HostBuffer {
@@ -53,14 +56,15 @@ void copies(Run& run) {
   HostBuffer source(size, pinned);
   HostBuffer result(size, pinned);
   Random random(run.arguments["seed"]);
-  std::generate(source.get(), source.get() + size, [&] { return static_cast<unsigned char>(random.next() >> 56); });
+  std::generate(source.get(), source.get() + size,
+                [&] { return static_cast<unsigned char>(random.next() >> 56); });
   std::memset(result.get(), 0, size);  // touched, so that no copy pays for page faults
   DeviceArray<unsigned char> first(bytes);
   DeviceArray<unsigned char> second(bytes);
   const char* memory = pinned ? "pinned" : "pageable";
 
-  const auto measure = [&](const char* kind, const char* where, const char* key, const char* label, int traffic,
-                           auto&& operation) {
+  const auto measure = [&](const char* kind, const char* where, const char* key, const char* label,
+                           int traffic, auto&& operation) {
     Phase phase(run.nvtx, kind);
     EventTimer timer(stream);
     timer.start();
@@ -69,7 +73,8 @@ void copies(Run& run) {
     }
     const double elapsedNs = timer.stopNs();
     run.report.copy({kind, where, bytes, stream.index()}, repetitions);
-    run.report.value(key, label, 1e9 * static_cast<double>(traffic * bytes * repetitions) / elapsedNs, Unit::bytesPerSec);
+    run.report.value(key, label, 1e9 * static_cast<double>(traffic * bytes * repetitions) / elapsedNs,
+                     Unit::bytesPerSec);
   };
   measure("h2d", memory, "h2dBytesPerSec", "to the GPU", 1, [&] {
     WARPMETER_CHECK(cudaMemcpyAsync(first.get(), source.get(), size, cudaMemcpyHostToDevice, stream));
@@ -84,9 +89,8 @@ void copies(Run& run) {
   if (std::memcmp(source.get(), result.get(), size) != 0) {
     throw Failure{kExitFailed, "the bytes that came back differ from those that were sent"};
   }
-  measure("memset", "device", "memsetBytesPerSec", "memset", 1, [&] {
-    WARPMETER_CHECK(cudaMemsetAsync(second.get(), 0x5a, size, stream));
-  });
+  measure("memset", "device", "memsetBytesPerSec", "memset", 1,
+          [&] { WARPMETER_CHECK(cudaMemsetAsync(second.get(), 0x5a, size, stream)); });
   WARPMETER_CHECK(cudaMemcpyAsync(result.get(), second.get(), size, cudaMemcpyDeviceToHost, stream));
   stream.synchronize();
   run.report.copy({"d2h", memory, bytes, stream.index()});
@@ -99,4 +103,6 @@ void copies(Run& run) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, copies); }
+int main(int argc, char** argv) {
+  return runProgram(kProgram, argc, argv, copies);
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lesson: the CUDA driver API alone, with a kernel that exists only as text until the program runs. Neither libcuda nor
-// NVRTC is linked: both are opened at run time.
+// Lesson: the CUDA driver API alone, with a kernel that exists only as text until the program runs. Neither
+// libcuda nor NVRTC is linked: both are opened at run time.
 #include <cmath>
 
 #include "common/host_clock.h"
@@ -12,13 +12,14 @@ namespace {
 
 using namespace warpmeter::kernels;
 
-const Program kProgram{"driver_nvrtc",
-                       "driver API alone: CUDA C++ text, PTX by NVRTC at run time, a module, a launch",
-                       {"stencilKernel"},
-                       {{"module", "cuModuleLoadData", "warps", "dram"}, {"library", "cuLibraryLoadData", "warps", "dram"}},
-                       {{"n", 1 << 24, 3, 1LL << 40, "elements of the vector"},
-                        {"block", 256, 1, 1024, "threads in a block"},
-                        {"repetitions", 100, 1, 10'000'000, "measured launches"}}};
+const Program kProgram{
+    "driver_nvrtc",
+    "driver API alone: CUDA C++ text, PTX by NVRTC at run time, a module, a launch",
+    {"stencilKernel"},
+    {{"module", "cuModuleLoadData", "warps", "dram"}, {"library", "cuLibraryLoadData", "warps", "dram"}},
+    {{"n", 1 << 24, 3, 1LL << 40, "elements of the vector"},
+     {"block", 256, 1, 1024, "threads in a block"},
+     {"repetitions", 100, 1, 10'000'000, "measured launches"}}};
 
 constexpr const char* kSource = R"(
 extern "C" __global__ void stencilKernel(long long n, const float* x, float* y) {
@@ -65,7 +66,8 @@ CUfunction loadKernel(const DriverApi& cuda, const std::string& variant, const s
   }
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;
-  cuda.check(cuda.libraryLoadData(&library, ptx.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0), "cuLibraryLoadData");
+  cuda.check(cuda.libraryLoadData(&library, ptx.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+             "cuLibraryLoadData");
   cuda.check(cuda.libraryGetKernel(&kernel, library, "stencilKernel"), "cuLibraryGetKernel");
   cuda.check(cuda.kernelGetFunction(&function, kernel), "cuKernelGetFunction");
   return function;
@@ -87,7 +89,8 @@ void requireDeviceMemory(const DriverApi& cuda, std::int64_t bytes) {
   cuda.check(cuda.memGetInfo(&available, &total), "cuMemGetInfo");
   if (static_cast<std::size_t>(bytes) > available) {
     throw Failure{kExitUsage, "--n is too large: it needs " + scaled(static_cast<double>(bytes), "B") +
-                                  " of GPU memory, " + scaled(static_cast<double>(available), "B") + " are free"};
+                                  " of GPU memory, " + scaled(static_cast<double>(available), "B") +
+                                  " are free"};
   }
 }
 
@@ -99,7 +102,8 @@ void driverNvrtc(Run& run) {
   requireHostMemory(2 * bytes, "--n " + std::to_string(n));
   const std::int64_t blocks = (n + block - 1) / block;
   if (blocks > 2147483647) {
-    throw Failure{kExitUsage, "a grid of " + std::to_string(blocks) + " blocks is not allowed, choose a larger --block"};
+    throw Failure{kExitUsage, "a grid of " + std::to_string(blocks) +
+                                  " blocks is not allowed, choose a larger --block"};
   }
   const auto grid = static_cast<unsigned>(blocks);
 
@@ -131,7 +135,8 @@ void driverNvrtc(Run& run) {
   cuda.check(cuda.streamCreate(&stream, CU_STREAM_DEFAULT), "cuStreamCreate");
   void* parameters[] = {&n, &deviceX, &deviceY};
   const auto launch = [&] {
-    cuda.check(cuda.launchKernel(kernel, grid, 1, 1, block, 1, 1, 0, stream, parameters, nullptr), "cuLaunchKernel");
+    cuda.check(cuda.launchKernel(kernel, grid, 1, 1, block, 1, 1, 0, stream, parameters, nullptr),
+               "cuLaunchKernel");
     run.report.launches.add({"stencilKernel", grid, block, 1});
   };
 
@@ -165,4 +170,6 @@ void driverNvrtc(Run& run) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, driverNvrtc); }
+int main(int argc, char** argv) {
+  return runProgram(kProgram, argc, argv, driverNvrtc);
+}

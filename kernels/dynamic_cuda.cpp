@@ -2,13 +2,12 @@
 #include "dynamic_cuda.h"
 
 #include <dlfcn.h>
+#include <nvrtc.h>
 
 #include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <vector>
-
-#include <nvrtc.h>
 
 #include "common/program.h"
 
@@ -32,7 +31,7 @@ void load(void* library, Function& function, const char* name) {
   }
 }
 
-// cuda.h renames functions to their current version (cuMemAlloc is cuMemAlloc_v2): the second macro sees that name.
+// cuda.h renames functions to their current version: name is cuMemAlloc_v2 when the text is made of it.
 #define WARPMETER_TEXT_(name) #name
 #define WARPMETER_LOAD(library, function, name) load(library, function, WARPMETER_TEXT_(name))
 
@@ -49,9 +48,11 @@ struct Nvrtc {
   decltype(&nvrtcGetSupportedArchs) getSupportedArchs;
 
   Nvrtc() {
-    void* library = open({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
+    void* library =
+        open({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
     if (library == nullptr) {
-      throw Failure{kExitNoGpu, "NVRTC (libnvrtc.so) was not found: install it or add its folder to LD_LIBRARY_PATH"};
+      throw Failure{kExitNoGpu,
+                    "NVRTC (libnvrtc.so) was not found: install it or add its folder to LD_LIBRARY_PATH"};
     }
     WARPMETER_LOAD(library, createProgram, nvrtcCreateProgram);
     WARPMETER_LOAD(library, compileProgram, nvrtcCompileProgram);
@@ -131,15 +132,18 @@ void DriverApi::check(CUresult status, const char* call) const {
 
 std::string DriverApi::text(CUresult status) const {
   const char* message = nullptr;
-  return getErrorString(status, &message) == CUDA_SUCCESS ? message
-                                                          : "CUDA error " + std::to_string(static_cast<int>(status));
+  return getErrorString(status, &message) == CUDA_SUCCESS
+             ? message
+             : "CUDA error " + std::to_string(static_cast<int>(status));
 }
 
 int DriverApi::computeCapability(CUdevice device) const {
   int major = 0;
   int minor = 0;
-  check(deviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device), "cuDeviceGetAttribute");
-  check(deviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device), "cuDeviceGetAttribute");
+  check(deviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+        "cuDeviceGetAttribute");
+  check(deviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+        "cuDeviceGetAttribute");
   return 10 * major + minor;
 }
 
@@ -147,7 +151,8 @@ std::string compileToPtx(const char* source, const char* name, int computeCapabi
   const Nvrtc nvrtc;
   nvrtcProgram program = nullptr;
   nvrtc.check(nvrtc.createProgram(&program, source, name, 0, nullptr, nullptr), "nvrtcCreateProgram");
-  const std::string target = "--gpu-architecture=compute_" + std::to_string(nvrtc.architecture(computeCapability));
+  const std::string target =
+      "--gpu-architecture=compute_" + std::to_string(nvrtc.architecture(computeCapability));
   const char* options[] = {target.c_str()};
   if (nvrtc.compileProgram(program, 1, options) != NVRTC_SUCCESS) {
     std::size_t size = 0;

@@ -2,9 +2,9 @@
 // libcuda and NVRTC, opened at run time: the program builds and starts where neither is installed.
 #pragma once
 
-#include <string>
-
 #include <cuda.h>
+
+#include <string>
 
 namespace warpmeter::kernels {
 

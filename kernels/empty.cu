@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lesson: what a launch costs when the kernel does nothing. Built twice, with a static and with a shared CUDA runtime.
+// Lesson: what a launch costs when the kernel does nothing. Built twice, with a static and with a shared
+// CUDA runtime.
 #include "common/gpu.h"
 #include "common/host_clock.h"
 
@@ -49,10 +50,14 @@ void empty(Run& run) {
   const double elapsedNs = host.ns();
   checkLaunch("emptyKernel");
   run.report.launches.add({"emptyKernel", blocks, block}, repetitions + 1);
-  run.report.value("launchNs", "one launch", elapsedNs / static_cast<double>(repetitions), Unit::nanoseconds);
-  run.report.value("issueNs", "host time for each", issueNs / static_cast<double>(repetitions), Unit::nanoseconds);
+  run.report.value("launchNs", "one launch", elapsedNs / static_cast<double>(repetitions),
+                   Unit::nanoseconds);
+  run.report.value("issueNs", "host time for each", issueNs / static_cast<double>(repetitions),
+                   Unit::nanoseconds);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, empty); }
+int main(int argc, char** argv) {
+  return runProgram(kProgram, argc, argv, empty);
+}

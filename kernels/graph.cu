@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lesson: kernels of a few microseconds wait for the host; captured once as a graph, one call starts all of them.
+// Lesson: kernels of a few microseconds wait for the host; as a graph, one call starts all of them.
 #include <cmath>
 
 #include "common/gpu.h"
@@ -24,19 +24,22 @@ namespace {
 
 using namespace warpmeter::kernels;
 
-const Program kProgram{
-    "graph",
-    "20 short kernels, 1000 times: launched one by one, and as a CUDA graph",
-    {"pullKernel", "blendKernel"},
-    {{"graph", "one cudaGraphLaunch starts all of them", "grid", "latency"},
-     {"launches", "the same kernels, every one launched by the host", "grid", "launch"}},
-    {{"nodes", 20, 1, 10000, "kernels in the sequence"},
-     {"repetitions", 1000, 1, 10'000'000, "times that the sequence runs"},
-     {"blocks", 8, 1, 65535, "blocks of each kernel"},
-     {"block", 128, 1, 1024, "threads in a block"}}};
+const Program kProgram{"graph",
+                       "20 short kernels, 1000 times: launched one by one, and as a CUDA graph",
+                       {"pullKernel", "blendKernel"},
+                       {{"graph", "one cudaGraphLaunch starts all of them", "grid", "latency"},
+                        {"launches", "the same kernels, every one launched by the host", "grid", "launch"}},
+                       {{"nodes", 20, 1, 10000, "kernels in the sequence"},
+                        {"repetitions", 1000, 1, 10'000'000, "times that the sequence runs"},
+                        {"blocks", 8, 1, 65535, "blocks of each kernel"},
+                        {"block", 128, 1, 1024, "threads in a block"}}};
 
-bool pulls(std::int64_t node) { return node % 2 == 0; }
-float target(std::int64_t node) { return static_cast<float>(node % 7) - 3.0f; }
+bool pulls(std::int64_t node) {
+  return node % 2 == 0;
+}
+float target(std::int64_t node) {
+  return static_cast<float>(node % 7) - 3.0f;
+}
 
 // One sequence on the CPU. Every step is a mean, so that rounding errors of earlier steps fade away.
 void reference(std::vector<double>& x, std::int64_t nodes, std::size_t block) {
@@ -54,7 +57,8 @@ void checkResult(const std::vector<float>& start, const std::vector<float>& resu
                  std::int64_t repetitions, std::size_t block) {
   std::vector<double> expected(start.begin(), start.end());
   std::vector<double> previous;
-  // Each pull halves what is left of the start: soon one sequence more changes nothing, and the rest need not be run.
+  // Each pull halves what is left of the start: soon one sequence more changes nothing, and the rest need
+  // not be run.
   for (std::int64_t i = 0; i < repetitions && expected != previous; ++i) {
     previous = expected;
     reference(expected, nodes, block);
@@ -147,4 +151,6 @@ void graph(Run& run) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, graph); }
+int main(int argc, char** argv) {
+  return runProgram(kProgram, argc, argv, graph);
+}

@@ -48,15 +48,14 @@ namespace {
 
 using namespace warpmeter::kernels;
 
-const Program kProgram{
-    "matmul",
-    "C = A B with and without tiles in shared memory: the same arithmetic, fewer loads",
-    {"matmulNaiveKernel", "matmulTiledKernel"},
-    {{"naive", "every operand comes through L1", "warps", "l1"},
-     {"tiled", "a block loads tiles into shared memory and shares them", "warps", "l1"}},
-    {{"n", 1024, 1, 32768, "rows and columns of each matrix"},
-     {"block", 16, 1, 32, "side of the square block; tiled takes 8, 16 or 32"},
-     {"repetitions", 20, 1, 10'000'000, "measured launches, between two CUDA events"}}};
+const Program kProgram{"matmul",
+                       "C = A B with and without tiles in shared memory: the same arithmetic, fewer loads",
+                       {"matmulNaiveKernel", "matmulTiledKernel"},
+                       {{"naive", "every operand comes through L1", "warps", "l1"},
+                        {"tiled", "a block loads tiles into shared memory and shares them", "warps", "l1"}},
+                       {{"n", 1024, 1, 32768, "rows and columns of each matrix"},
+                        {"block", 16, 1, 32, "side of the square block; tiled takes 8, 16 or 32"},
+                        {"repetitions", 20, 1, 10'000'000, "measured launches, between two CUDA events"}}};
 
 using Kernel = void (*)(int, const float*, const float*, float*);
 
@@ -72,17 +71,19 @@ Kernel chosenKernel(const Arguments& arguments) {
     case 32:
       return matmulTiledKernel<32>;
     default:
-      throw Failure{kExitUsage, "--block " + std::to_string(arguments["block"]) + " is not allowed, tiled takes 8, 16 or 32"};
+      throw Failure{kExitUsage, "--block " + std::to_string(arguments["block"]) +
+                                    " is not allowed, tiled takes 8, 16 or 32"};
   }
 }
 
-// All elements of a small matrix, random ones of a large matrix: n^3 operations on the CPU would take minutes.
+// All elements of a small matrix, random ones of a large one: n^3 operations take minutes on a CPU.
 std::int64_t checkElements(std::int64_t n, const std::vector<float>& a, const std::vector<float>& b,
                            const std::vector<float>& c, Random& random) {
   const std::int64_t samples = std::min<std::int64_t>(n * n, 4096);
   for (std::int64_t sample = 0; sample < samples; ++sample) {
     const std::int64_t index =
-        n * n <= 4096 ? sample : static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(n * n));
+        n * n <= 4096 ? sample
+                      : static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(n * n));
     double sum = 0;
     double magnitude = 0;
     for (std::int64_t k = 0; k < n; ++k) {
@@ -90,10 +91,11 @@ std::int64_t checkElements(std::int64_t n, const std::vector<float>& a, const st
       sum += product;
       magnitude += std::abs(product);
     }
-    // Higham, "Accuracy and Stability of Numerical Algorithms", 3.1: a sum of n products errs by n u of the magnitudes.
+    // Higham, "Accuracy and Stability of Numerical Algorithms", 3.1: a sum of n products errs by at most
+    // about n u times the sum of their magnitudes.
     if (!(std::abs(c[index] - sum) <= static_cast<double>(n + 1) * 0x1p-24 * magnitude)) {
-      throw Failure{kExitFailed, "C[" + std::to_string(index / n) + "][" + std::to_string(index % n) + "] is " +
-                                     std::to_string(c[index]) + ", not " + std::to_string(sum)};
+      throw Failure{kExitFailed, "C[" + std::to_string(index / n) + "][" + std::to_string(index % n) +
+                                     "] is " + std::to_string(c[index]) + ", not " + std::to_string(sum)};
     }
   }
   return samples;
@@ -153,4 +155,6 @@ void matmul(Run& run) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, matmul); }
+int main(int argc, char** argv) {
+  return runProgram(kProgram, argc, argv, matmul);
+}

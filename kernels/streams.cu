@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lesson: small kernels in streams of their own run at the same time; one launch into the default stream between them
-// can undo that.
+// Lesson: small kernels in streams of their own run at the same time; one launch into the default stream
+// between them can undo that.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +31,8 @@ const Program kProgram{
     {"chainKernel", "emptyKernel"},
     {{"overlap", "every stream's kernels beside the others'", "grid", "latency"},
      {"serial", "the same kernels, all in the first stream", "grid", "latency"},
-     {"barrier", "blocking streams, and an empty kernel in the default stream after each round", "grid", "latency"}},
+     {"barrier", "blocking streams, and an empty kernel in the default stream after each round", "grid",
+      "latency"}},
     {{"streams", 8, 1, 128, "streams"},
      {"rounds", 10, 1, 1'000'000, "kernels in each stream"},
      {"blocks", 16, 1, 65535, "blocks of each kernel"},
@@ -77,10 +78,12 @@ void streams(Run& run) {
   DeviceArray<float> deviceX(size);
   DeviceArray<float> deviceY(size);
   deviceX.upload(x, run.report);
-  WARPMETER_CHECK(cudaDeviceSynchronize());  // non-blocking streams do not wait for a copy in the default stream
+  WARPMETER_CHECK(
+      cudaDeviceSynchronize());  // non-blocking streams do not wait for a copy in the default stream
   const auto launch = [&](std::int64_t part) {
     const Stream& stream = pool[serial ? 0 : static_cast<std::size_t>(part)];
-    chainKernel<<<blocks, block, 0, stream>>>(steps, deviceX.get() + part * perKernel, deviceY.get() + part * perKernel);
+    chainKernel<<<blocks, block, 0, stream>>>(steps, deviceX.get() + part * perKernel,
+                                              deviceY.get() + part * perKernel);
     run.report.launches.add({"chainKernel", blocks, block, stream.index()});
   };
 
@@ -119,10 +122,12 @@ void streams(Run& run) {
   run.report.checked(size, "double precision");
   run.report.value("elapsedNs", "all rounds", elapsedNs, Unit::nanoseconds);
   run.report.value("aloneNs", "one kernel alone", aloneNs, Unit::nanoseconds);
-  run.report.value("overlapRatio", "kernels at a time", static_cast<double>(rounds * count) * aloneNs / elapsedNs,
-                   Unit::ratio);
+  run.report.value("overlapRatio", "kernels at a time",
+                   static_cast<double>(rounds * count) * aloneNs / elapsedNs, Unit::ratio);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, streams); }
+int main(int argc, char** argv) {
+  return runProgram(kProgram, argc, argv, streams);
+}

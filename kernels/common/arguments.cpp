@@ -34,7 +34,8 @@ const Option* find(const std::vector<Option>& options, std::string_view name) {
 std::int64_t number(const Option& option, std::string_view text) {
   std::int64_t parsed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
-  if (error != std::errc() || end != text.data() + text.size() || parsed < option.min || parsed > option.max) {
+  if (error != std::errc() || end != text.data() + text.size() || parsed < option.min ||
+      parsed > option.max) {
     usage("--" + option.name + " '" + std::string(text) + "' is not a whole number from " +
           std::to_string(option.min) + " to " + std::to_string(option.max));
   }
@@ -60,7 +61,7 @@ std::string variantNamed(const Program& program, std::string_view name) {
 
 }  // namespace
 
-// Walks over the command line; each word is an option, with its value in the same word (--n=4) or in the next.
+// Walks over the command line; an option has its value in the same word (--n=4) or in the next.
 class Arguments::Parser {
  public:
   Parser(const Program& program, int argc, const char* const* argv)

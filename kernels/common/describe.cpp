@@ -22,7 +22,8 @@ void writeVariant(JsonWriter& json, const Variant& variant) {
   json.beginObject();
   json.member("name", variant.name);
   json.member("lesson", variant.lesson);
-  for (const auto& [key, text] : {std::pair{"limiter", variant.limiter}, std::pair{"bound", variant.bound}}) {
+  for (const auto& [key, text] :
+       {std::pair{"limiter", variant.limiter}, std::pair{"bound", variant.bound}}) {
     json.key(key);
     if (text.empty()) {
       json.null();
@@ -40,14 +41,16 @@ std::string optionLine(const std::string& left, const std::string& right) {
 }  // namespace
 
 std::string helpText(const Program& program) {
-  std::string text = "usage: " + program.name + " [options]\n" + program.lesson + "\n\nvariants (--variant NAME):\n";
+  std::string text =
+      "usage: " + program.name + " [options]\n" + program.lesson + "\n\nvariants (--variant NAME):\n";
   for (const Variant& variant : program.variants) {
     text += optionLine(variant.name, variant.lesson);
   }
   text += "options:\n";
   for (const std::vector<Option>* list : {&program.options, &commonOptions()}) {
     for (const Option& option : *list) {
-      text += optionLine("--" + option.name + " N", option.help + " (" + std::to_string(option.defaultValue) + ")");
+      text += optionLine("--" + option.name + " N",
+                         option.help + " (" + std::to_string(option.defaultValue) + ")");
     }
   }
   text += optionLine("--json", "print the result as JSON");

@@ -2,11 +2,11 @@
 // The few CUDA Runtime helpers that the programs share. Errors end the program through Failure.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include <cuda_runtime.h>
 
 #include "common/report.h"
 
@@ -22,18 +22,21 @@ inline void check(cudaError_t status, const char* what) {
 #define WARPMETER_CHECK(call) ::warpmeter::kernels::check((call), #call)
 
 // After a <<<>>> launch, which returns nothing itself.
-inline void checkLaunch(const char* kernel) { check(cudaGetLastError(), kernel); }
+inline void checkLaunch(const char* kernel) {
+  check(cudaGetLastError(), kernel);
+}
 
-// Makes --device current and creates its context. Throws Failure{kExitNoGpu} without a GPU, Failure{kExitUsage} when
-// there are fewer.
+// Makes --device current and creates its context. Throws Failure{kExitNoGpu} without a GPU,
+// Failure{kExitUsage} when there are fewer.
 inline void openDevice(Run& run) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) {
-    throw Failure{kExitNoGpu, std::string("no GPU to run on: ") +
-                                  (status == cudaErrorInsufficientDriver
-                                       ? "no NVIDIA driver, or one too old for this program"
-                                       : cudaGetErrorString(status != cudaSuccess ? status : cudaErrorNoDevice))};
+    throw Failure{kExitNoGpu,
+                  std::string("no GPU to run on: ") +
+                      (status == cudaErrorInsufficientDriver
+                           ? "no NVIDIA driver, or one too old for this program"
+                           : cudaGetErrorString(status != cudaSuccess ? status : cudaErrorNoDevice))};
   }
   const int device = static_cast<int>(run.arguments["device"]);
   if (device >= count) {
@@ -59,14 +62,15 @@ inline void requireDeviceMemory(std::int64_t bytes, std::string_view why) {
   }
 }
 
-// Throws Failure{kExitUsage} when this kernel cannot run with that many threads a block on this GPU. Asking also
-// loads the kernel, so that the first timed launch does not pay for it.
+// Throws Failure{kExitUsage} when this kernel cannot run with that many threads a block on this GPU. Asking
+// also loads the kernel, so that the first timed launch does not pay for it.
 template <class... Parameters>
 void requireBlock(void (*kernel)(Parameters...), std::int64_t threads) {
   cudaFuncAttributes attributes{};
   WARPMETER_CHECK(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)));
   if (threads > attributes.maxThreadsPerBlock) {
-    throw Failure{kExitUsage, "a block of " + std::to_string(threads) + " threads is not allowed, this kernel takes " +
+    throw Failure{kExitUsage, "a block of " + std::to_string(threads) +
+                                  " threads is not allowed, this kernel takes " +
                                   std::to_string(attributes.maxThreadsPerBlock)};
   }
 }
@@ -75,7 +79,8 @@ void requireBlock(void (*kernel)(Parameters...), std::int64_t threads) {
 inline unsigned blocksFor(std::int64_t count, std::int64_t perBlock) {
   const std::int64_t blocks = count / perBlock + (count % perBlock != 0 ? 1 : 0);
   if (blocks > 2147483647) {
-    throw Failure{kExitUsage, "a grid of " + std::to_string(blocks) + " blocks is not allowed, choose a larger --block"};
+    throw Failure{kExitUsage, "a grid of " + std::to_string(blocks) +
+                                  " blocks is not allowed, choose a larger --block"};
   }
   return static_cast<unsigned>(blocks);
 }
@@ -87,7 +92,9 @@ class Stream {
   explicit Stream(int index, unsigned flags = cudaStreamNonBlocking) : index_(index) {
     WARPMETER_CHECK(cudaStreamCreateWithFlags(&handle_, flags));
   }
-  Stream(Stream&& other) noexcept : handle_(other.handle_), index_(other.index_) { other.handle_ = nullptr; }
+  Stream(Stream&& other) noexcept : handle_(other.handle_), index_(other.index_) {
+    other.handle_ = nullptr;
+  }
   Stream& operator=(Stream&&) = delete;
   ~Stream() {
     if (handle_ != nullptr) {
@@ -103,7 +110,7 @@ class Stream {
   int index_ = 0;
 };
 
-// size elements in GPU memory. Copies go through pageable memory in the default stream, and into the report.
+// size elements in GPU memory. Copies use pageable memory and the default stream, and are reported.
 template <class T>
 class DeviceArray {
  public:

@@ -8,7 +8,9 @@ namespace warpmeter::kernels {
 // Host time since construction or the last lap.
 class HostTimer {
  public:
-  double ns() const { return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start_).count(); }
+  double ns() const {
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start_).count();
+  }
   double lapNs() {
     const double elapsed = ns();
     start_ = std::chrono::steady_clock::now();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVTX ranges around the phases of a program, counted, so that a recording of them has something to be equal to.
+// NVTX ranges around the phases of a program, counted, so that a recording of them has something to be
+// equal to.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace warpmeter::kernels {
 
-// Ranges in the domain "warpmeter.kernels" with registered strings, and plain text ranges in NVTX's default domain.
-// One thread. Without NVTX (--nvtx off) nothing is called and nothing counted.
+// Ranges in the domain "warpmeter.kernels" with registered strings, and plain text ranges in NVTX's default
+// domain. One thread. Without NVTX (--nvtx off) nothing is called and nothing counted.
 class Nvtx {
  public:
   explicit Nvtx(bool on);

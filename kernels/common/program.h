@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each of these programs says about itself, and the command line that all of them share.
 //
-// Exit codes: 0 done and checked · 1 the result differs from the CPU's, or a CUDA call failed · 2 wrong arguments
-// (also: too large for this machine's memory) · 4 no GPU or no driver that can run the program.
+// Exit codes: 0 done and checked · 1 the result differs from the CPU's, or a CUDA call failed · 2 wrong
+// arguments (also: too large for this machine's memory) · 4 no GPU or no driver that can run the program.
 // Whatever is not 0 comes with one line on stderr.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Failure {
   std::string message;
 };
 
-// limiter and bound are Warpmeter's names for what we expect a recording to show; empty = says nothing here.
+// limiter and bound are Warpmeter's names for what a recording should show; empty = nothing to expect.
 struct Variant {
   std::string name;
   std::string lesson;
@@ -91,8 +91,9 @@ struct Run;
 // Parses, calls body, prints what it reported. Returns the exit code.
 int runProgram(const Program& program, int argc, const char* const* argv, void (*body)(Run&));
 
-// Throws Failure{kExitUsage} when the machine cannot give that much host memory; asked before anything is allocated,
-// because an overcommitting kernel would end the process instead. why names the option to make smaller.
+// Throws Failure{kExitUsage} when the machine cannot give that much host memory; asked before anything is
+// allocated, because an overcommitting kernel would end the process instead. why names the option to make
+// smaller.
 void requireHostMemory(std::int64_t bytes, std::string_view why);
 
 // 12 300 000 -> "12.3 MB", with any unit.

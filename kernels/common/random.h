@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same random numbers on every machine for the same seed (std::uniform_real_distribution does not promise that).
+// The same random numbers on every machine for the same seed (std::uniform_real_distribution does not
+// promise that).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,9 @@ class Random {
   }
 
   // In [-1, 1), 24 bits: exact in float.
-  float symmetric() { return static_cast<float>(static_cast<std::int64_t>(next() >> 40) - (1 << 23)) * 0x1p-23f; }
+  float symmetric() {
+    return static_cast<float>(static_cast<std::int64_t>(next() >> 40) - (1 << 23)) * 0x1p-23f;
+  }
 
   std::vector<float> vector(std::int64_t size) {
     std::vector<float> values(static_cast<std::size_t>(size));

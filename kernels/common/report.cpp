@@ -6,7 +6,9 @@
 namespace warpmeter::kernels {
 namespace {
 
-bool same(const dim3& a, const dim3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+bool same(const dim3& a, const dim3& b) {
+  return a.x == b.x && a.y == b.y && a.z == b.z;
+}
 
 bool same(const Launch& a, const Launch& b) {
   return a.kernel == b.kernel && same(a.grid, b.grid) && same(a.block, b.block) && a.stream == b.stream &&
@@ -65,7 +67,8 @@ std::string formatted(double number, Unit unit) {
 
 void LaunchLog::add(const Launch& launch, std::int64_t repeat) {
   total_ += repeat;
-  if (!entries_.empty() && entries_.back().sequence.size() == 1 && same(entries_.back().sequence.front(), launch)) {
+  if (!entries_.empty() && entries_.back().sequence.size() == 1 &&
+      same(entries_.back().sequence.front(), launch)) {
     entries_.back().repeat += repeat;
     return;
   }
@@ -119,7 +122,8 @@ void Report::checked(std::int64_t values, std::string against) {
 }
 
 std::string Report::text(const Program& program, const Arguments& arguments) const {
-  std::string text = program.name + ", " + arguments.variant() + (device.empty() ? "" : ", on " + device) + "\n";
+  std::string text =
+      program.name + ", " + arguments.variant() + (device.empty() ? "" : ", on " + device) + "\n";
   const auto line = [&text](const std::string& label, const std::string& content) {
     text += "  " + label + std::string(label.size() < 24 ? 24 - label.size() : 1, ' ') + content + "\n";
   };

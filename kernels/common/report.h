@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run found out, and its own list of everything that it gave to the GPU: a recording can be compared with it
-// row by row.
+// What a run found out, and its own list of everything that it gave to the GPU: a recording can be compared
+// with it row by row.
 #pragma once
+
+#include <vector_types.h>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <vector_types.h>
 
 #include "common/json_writer.h"
 #include "common/phase.h"
@@ -43,7 +43,8 @@ class LaunchLog {
   std::int64_t total_ = 0;
 };
 
-// One copy or memset call. kind: h2d d2h d2d memset; memory: the host side, pageable or pinned (device for the others).
+// One copy or memset call. kind: h2d d2h d2d memset; memory: the host side, pageable or pinned (device for
+// the others).
 struct Copy {
   std::string_view kind;
   std::string_view memory;

@@ -89,8 +89,12 @@ std::string scaled(double value, std::string_view unit) {
     ++prefix;
   }
   char text[64];
-  std::snprintf(text, sizeof text, "%.*f%s%s%.*s", value < 10 ? 2 : value < 100 ? 1 : 0, value,
-                unit.empty() ? "" : " ", kPrefixes[prefix], static_cast<int>(unit.size()), unit.data());
+  std::snprintf(text, sizeof text, "%.*f%s%s%.*s",
+                value < 10    ? 2
+                : value < 100 ? 1
+                              : 0,
+                value, unit.empty() ? "" : " ", kPrefixes[prefix], static_cast<int>(unit.size()),
+                unit.data());
   return text;
 }
 

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What recording costs an application for each empty launch and graph node: alternating rounds, medians.
+
+usage: cost.py [RESULTS] [--prefix FOLDER] [--rounds N] [--launches N] [--kinds LIST] [--no-nsys]  (needs a GPU)
+
+Sides: none · floor (CUPTI with the same kinds, buffers returned unread: floor_inject.cpp) · warpmeter · and with
+nsys' kinds (kernels, runtime API, copies, memsets): floor-nsys-kinds and nsys. Once on all cores, once with
+application and recorder confined to the same two.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import sys
+
+import gpu_results
+
+DEFAULT_KINDS = "kernel,runtime,memcpy,memset,overhead,sync,event"  # those of warpmeter record
+NSYS_KINDS = "kernel,runtime,memcpy,memset"
+MAX_OF_FLOOR = 1.05
+MAX_OF_NSYS = 1.03
+
+
+def build_floor(results):
+    home = gpu_results.cuda_home()
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if home is None or compiler is None:
+        results.skip("floor", "needs g++ and a CUDA toolkit")
+        return None
+    includes = [home / "include", home / "extras/CUPTI/include"]
+    found = [folder for folder in (home / "extras/CUPTI/lib64", home / "lib64", home / "lib")
+             if list(folder.glob("libcupti.so*"))]
+    if not found:
+        results.skip("floor", f"no libcupti below {home}")
+        return None
+    library = sorted(found[0].glob("libcupti.so*"), key=lambda path: len(path.name))[0]
+    target = results.folder / "libfloor.so"
+    outcome = gpu_results.run([compiler, "-O2", "-std=c++17", "-shared", "-fPIC", "-fvisibility=hidden",
+                               *(f"-I{folder}" for folder in includes),
+                               pathlib.Path(__file__).resolve().parent / "floor_inject.cpp", library,
+                               f"-Wl,-rpath,{found[0]}", "-o", target], timeout=120)
+    return target if results.check(outcome.rc == 0, "floor library builds", outcome.why()) else None
+
+
+class Side:
+    """One way to run the program: a command around it and its environment."""
+
+    def __init__(self, name, before=(), env=None):
+        self.name, self.before, self.env = name, list(before), env or gpu_results.environment()
+        self.values, self.cpu, self.notes = [], [], set()
+
+
+def sides(results, tools, floor, kinds, nsys):
+    out = results.folder / "cost"
+    out.mkdir(exist_ok=True)
+    record = [tools.warpmeter, "record", "--force", "--quiet"]
+    made = [Side("none"), Side("warpmeter", [*record, "-o", out / "w.wm.sqlite", "--"])]
+    if floor:
+        made.append(Side("floor", env=gpu_results.environment(CUDA_INJECTION64_PATH=str(floor),
+                                                              WARPMETER_FLOOR_KINDS=kinds)))
+        made.append(Side("floor-nsys-kinds", env=gpu_results.environment(CUDA_INJECTION64_PATH=str(floor),
+                                                                         WARPMETER_FLOOR_KINDS=NSYS_KINDS)))
+    if nsys:
+        made.append(Side("nsys", [nsys, "profile", "-t", "cuda", "-s", "none", "--cpuctxsw", "none",
+                                  "--cuda-graph-trace", "node", "--force-overwrite", "true", "-o", out / "n"]))
+    return made
+
+
+def last_json(stdout):
+    """The program's line: other tools print to stdout as well."""
+    for line in reversed(stdout.decode(errors="replace").splitlines()):
+        if line.startswith("{"):
+            return json.loads(line)
+    raise ValueError("the program printed no result")
+
+
+def one_run(results, side, confine, command, key):
+    outcome = gpu_results.run([*confine, *side.before, *command], timeout=180, env=side.env)
+    if outcome.rc != 0:
+        results.check(False, f"run of {side.name}", outcome.why())
+        return
+    side.values.append(last_json(outcome.stdout)["values"][key])
+    side.cpu.append(outcome.cpu_seconds)
+    side.notes.update(re.findall(r"floor: .*", outcome.stderr.decode(errors="replace")))
+
+
+def table(results, title, made):
+    results.line(f"      {title}: ns, median of rounds (all rounds); CPU seconds of all processes")
+    for side in made:
+        if side.values:
+            rounds = " ".join(f"{value:.0f}" for value in side.values)
+            results.line(f"      {side.name:18} {statistics.median(side.values):9.1f}  ({rounds})  "
+                         f"{statistics.median(side.cpu):.2f} s")
+            results.figures[f"{title} {side.name} ns"] = statistics.median(side.values)
+            results.figures[f"{title} {side.name} CPU s"] = statistics.median(side.cpu)
+
+
+def ratio(results, title, made, over, under, bar):
+    """The bar is judged on medians; rounds that overlap are a figure to look at, not a reason to pass."""
+    values = {side.name: side.values for side in made if side.values}
+    if over not in values or under not in values:
+        results.skip(f"{title} {over} / {under}", "one of them did not run")
+        return
+    found = statistics.median(values[over]) / statistics.median(values[under])
+    if bar is None:
+        results.figure(f"{title} {over} / {under}", found)
+    else:
+        results.check(found <= bar, f"{title} {over} / {under}", f"{found:.3f}, at most {bar}")
+        results.figures[f"{title} {over} / {under}"] = found
+
+
+def measure(results, title, setup, confine, command, key, rounds):
+    made = sides(results, *setup)
+    for index in range(rounds):
+        # Every second round backwards: a GPU that warms up favours nobody.
+        for side in made if index % 2 == 0 else reversed(made):
+            results.step(f"{title} {side.name}", one_run, results, side, confine, command, key)
+    table(results, title, made)
+    judged = not confine and key == "launchNs"
+    ratio(results, title, made, "warpmeter", "floor", MAX_OF_FLOOR if judged else None)
+    ratio(results, title, made, "warpmeter", "nsys", MAX_OF_NSYS if judged else None)
+    ratio(results, title, made, "warpmeter", "none", None)
+    ratio(results, title, made, "floor", "none", None)
+    for side in made:
+        if side.name.startswith("floor"):
+            empty = [note for note in side.notes if " bytes=0 " in note]
+            lost = [note for note in side.notes if "dropped=" in note and not note.endswith("dropped=0")]
+            results.check(bool(side.notes) and not empty and not lost, f"{title} {side.name} recorded",
+                          "; ".join(sorted(side.notes)[:2]))
+
+
+def main():
+    parser = gpu_results.arguments(__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--launches", type=int, default=200_000)
+    parser.add_argument("--kinds", default=DEFAULT_KINDS, help="what the floor records (floor_inject.cpp)")
+    parser.add_argument("--no-nsys", action="store_true")
+    given = parser.parse_args()
+    if given.rounds < 1 or given.launches < 1:
+        parser.error("--rounds and --launches must be at least 1")
+    tools = gpu_results.Tools(given.prefix)
+    results = gpu_results.Results(given.results, "cost")
+    floor = results.step("floor", build_floor, results)
+    nsys = None if given.no_nsys else gpu_results.find_nsys()
+    if nsys is None:
+        results.skip("nsys", "--no-nsys" if given.no_nsys else "not found")
+    setup = (tools, floor, given.kinds, nsys)
+    empty = [tools.kernel("empty"), "--json", "--nvtx", "off", "--repetitions", given.launches]
+    graph = [tools.kernel("graph"), "--json", "--nvtx", "off", "--repetitions", "10000"]
+    measure(results, "empty launch", setup, [], empty, "launchNs", given.rounds)
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    if shutil.which("taskset") and len(cores) == 2:
+        confine = ["taskset", "-c", ",".join(map(str, cores))]
+        measure(results, "empty launch on two cores", setup, confine, empty, "launchNs", given.rounds)
+    else:
+        results.skip("two cores", "needs taskset and two cores")
+    measure(results, "graph node", setup, [], graph, "kernelNs", given.rounds)
+    return results.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
