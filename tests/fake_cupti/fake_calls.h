@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fake libcuda tells the fake libcupti: the real ones talk through private tables in the same way.
+#pragma once
+
+#include <cstdint>
+
+namespace warpmeter::fake {
+
+enum class Work : std::uint32_t { none, kernel, copy, set, synchronize, event, allocate, release };
+
+// One API call of the application, with the GPU work that it starts.
+struct Call {
+  bool runtime = false;              // a CUDA runtime call with a driver call of the same id inside
+  std::uint32_t cbid = 0;            // of the outer call
+  std::uint32_t nestedCbid = 0;      // of the driver call inside a runtime call
+  Work work = Work::none;
+  const char* name = nullptr;        // kernel; must stay valid
+  std::uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  std::uint32_t contextId = 0, streamId = 0;
+  std::uint64_t bytes = 0, address = 0;
+  std::uint32_t copyKind = 0;        // CUpti_ActivityMemcpyKind
+  std::int64_t durationNs = 0;       // of the GPU work
+  // Out.
+  std::uint32_t correlationId = 0;
+  std::int64_t endNs = 0;            // CLOCK_REALTIME at which the GPU work ends
+};
+
+// Numbers that tests look at.
+struct State {
+  std::uint32_t version, subscribed, callbacksRegistered, enabledKinds, enabledRuntimeCalls, enabledDriverCalls,
+      enabledCallbacks;
+  std::uint64_t recordsWritten, recordsDropped, buffersRequested, buffersRefused, buffersCompleted, flushes,
+      forcedFlushes;
+  std::uint32_t zeroedBuffersPromised, launchAttributes, latencyTimestamps, threadIdType;
+  std::uint64_t dirtyBuffers;        // buffers that were promised to be zero and were not
+};
+
+using CallFunction = void (*)(Call*);
+using ResourceFunction = void (*)(std::uint32_t cbid, std::uint32_t contextId, std::uint32_t moduleId,
+                                  std::uint64_t bytes, std::uint32_t streamId);
+using StateFunction = void (*)(State*);
+
+// Symbols that the fake libcupti exports beside CUPTI's own.
+inline constexpr char kMarkerSymbol[] = "warpmeterFakeCupti";          // proves that no real libcupti is in use
+inline constexpr char kCallSymbol[] = "warpmeterFakeCuptiCall";        // CallFunction
+inline constexpr char kResourceSymbol[] = "warpmeterFakeCuptiResource";  // ResourceFunction
+inline constexpr char kStateSymbol[] = "warpmeterFakeCuptiState";      // StateFunction
+
+}  // namespace warpmeter::fake
