@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/lane_model.h"
+
+#include <algorithm>
+#include <array>
+
+namespace warpmeter::gui {
+namespace {
+
+using analyzer::Track;
+using analyzer::TrackKind;
+
+constexpr int kProcessPx = 24;
+constexpr int kGpuPx = 20;
+constexpr int kMarginPx = 3;  // above and below the rows of a track
+
+struct RowPx {
+  int least, most;
+};
+
+RowPx rowPx(TrackKind kind) {
+  switch (kind) {
+    case TrackKind::kernels: return {26, 120};
+    case TrackKind::copies: return {18, 60};
+    case TrackKind::nvtx: return {17, 24};
+    case TrackKind::api: return {15, 24};
+  }
+  return {15, 24};
+}
+
+// Tracks grouped by process, in the order in which the processes appear.
+std::vector<std::uint32_t> byProcess(const std::vector<Track>& tracks) {
+  std::vector<std::uint32_t> firstOf, order(tracks.size());
+  std::vector<std::size_t> rank(tracks.size());
+  for (std::uint32_t i = 0; i < tracks.size(); ++i) {
+    const auto seen = std::find(firstOf.begin(), firstOf.end(), tracks[i].process);
+    rank[i] = static_cast<std::size_t>(seen - firstOf.begin());
+    if (seen == firstOf.end()) firstOf.push_back(tracks[i].process);
+    order[i] = i;
+  }
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return rank[a] < rank[b]; });
+  return order;
+}
+
+}  // namespace
+
+LaneModel::LaneModel(QObject* parent) : QAbstractListModel(parent) {}
+
+void LaneModel::setTimeline(std::shared_ptr<const analyzer::Timeline> timeline) {
+  beginResetModel();
+  timeline_ = std::move(timeline);
+  lanes_.clear();
+  if (timeline_) {
+    const std::vector<Track>& tracks = timeline_->tracks();
+    const Track* before = nullptr;
+    for (const std::uint32_t i : byProcess(tracks)) {
+      const Track& track = tracks[i];
+      const bool newProcess = !before || before->process != track.process;
+      if (newProcess) lanes_.push_back({LaneKind::process, QString::fromStdString(track.processText), 0, 0, 0});
+      if (!track.gpuText.empty() && (newProcess || before->gpuText != track.gpuText)) {
+        lanes_.push_back({LaneKind::gpu, QString::fromStdString(track.gpuText), 1, 0, 0});
+      }
+      lanes_.push_back({LaneKind::track, QString::fromStdString(track.text), track.gpuText.empty() ? 1 : 2, i,
+                        static_cast<int>(track.rows.size())});
+      before = &track;
+    }
+  }
+  endResetModel();
+}
+
+std::vector<LaneBox> LaneModel::boxes(int heightPx) const {
+  int fixedPx = 0, leastPx = 0, growPx = 0;
+  for (const Lane& lane : lanes_) {
+    if (lane.kind != LaneKind::track) {
+      fixedPx += lane.kind == LaneKind::process ? kProcessPx : kGpuPx;
+      continue;
+    }
+    const RowPx px = rowPx(timeline_->tracks()[lane.track].kind);
+    fixedPx += 2 * kMarginPx;
+    leastPx += lane.rows * px.least;
+    growPx += lane.rows * (px.most - px.least);
+  }
+  const double spare = heightPx - fixedPx - leastPx;
+  const double grow = growPx > 0 ? std::clamp(spare / growPx, 0.0, 1.0) : 0.0;
+
+  std::vector<LaneBox> boxes;
+  boxes.reserve(lanes_.size());
+  int top = 0;
+  for (const Lane& lane : lanes_) {
+    LaneBox box{top, lane.kind == LaneKind::process ? kProcessPx : kGpuPx, 0, 0};
+    if (lane.kind == LaneKind::track) {
+      const RowPx px = rowPx(timeline_->tracks()[lane.track].kind);
+      box.rowHeight = px.least + static_cast<int>(grow * (px.most - px.least));
+      box.rowTop = top + kMarginPx;
+      box.height = lane.rows * box.rowHeight + 2 * kMarginPx;
+    }
+    top = box.bottom();
+    boxes.push_back(box);
+  }
+  return boxes;
+}
+
+int LaneModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(lanes_.size());
+}
+
+QVariant LaneModel::data(const QModelIndex& index, int role) const {
+  if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
+  const Lane& lane = lanes_[static_cast<std::size_t>(index.row())];
+  switch (role) {
+    case Qt::DisplayRole: case Qt::ToolTipRole: return lane.text;
+    case kindRole: return static_cast<int>(lane.kind);
+    case indentRole: return lane.indent;
+    case trackRole: return lane.kind == LaneKind::track ? QVariant(lane.track) : QVariant();
+    default: return {};
+  }
+}
+
+std::optional<RowAt> rowAt(const std::vector<Lane>& lanes, const std::vector<LaneBox>& boxes, int y) {
+  const auto box = std::partition_point(boxes.begin(), boxes.end(), [y](const LaneBox& b) { return b.bottom() <= y; });
+  if (box == boxes.end()) return std::nullopt;
+  const auto lane = static_cast<std::size_t>(box - boxes.begin());
+  if (lanes[lane].kind != LaneKind::track || y < box->rowTop) return std::nullopt;
+  const int row = (y - box->rowTop) / std::max(box->rowHeight, 1);
+  if (row >= lanes[lane].rows) return std::nullopt;
+  return RowAt{lane, row};
+}
+
+}  // namespace warpmeter::gui
