@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs an application for each empty launch and graph node: alternating rounds, medians.
 
-usage: cost.py [RESULTS] [--prefix FOLDER] [--rounds N] [--launches N] [--kinds LIST] [--no-nsys]  (needs a GPU)
+usage: cost.py [RESULTS] [--prefix FOLDER] [--rounds N] [--launches N] [--kinds LIST] [--no-nsys]
 
-Sides: none · floor (CUPTI with the same kinds, buffers returned unread: floor_inject.cpp) · warpmeter · and with
-nsys' kinds (kernels, runtime API, copies, memsets): floor-nsys-kinds and nsys. Once on all cores, once with
-application and recorder confined to the same two.
+Needs a GPU. Sides: none; floor (CUPTI with the same kinds, buffers returned unread: floor_inject.cpp);
+warpmeter; and with nsys' kinds (kernels, runtime API, copies, memsets) floor-nsys-kinds and nsys. Once on all
+cores, once with application and recorder confined to the same two.
 """
 
 import json
@@ -18,11 +18,15 @@ import statistics
 import sys
 
 import gpu_results
+from recording import Recording
 
-DEFAULT_KINDS = "kernel,runtime,memcpy,memset,overhead,sync,event"  # those of warpmeter record
+# Those of warpmeter record, for an application that only launches: see collector/inject/attach.cpp.
+DEFAULT_KINDS = ("kernel,runtime,driver-launch,memcpy,memcpy2,memset,overhead,sync,event,context,stream,device,"
+                 "memory,jit")
 NSYS_KINDS = "kernel,runtime,memcpy,memset"
 MAX_OF_FLOOR = 1.05
 MAX_OF_NSYS = 1.03
+MIN_RECORD_BYTES = 128  # a kernel record alone is larger
 
 
 def build_floor(results):
@@ -49,16 +53,49 @@ def build_floor(results):
 class Side:
     """One way to run the program: a command around it and its environment."""
 
-    def __init__(self, name, before=(), env=None):
-        self.name, self.before, self.env = name, list(before), env or gpu_results.environment()
-        self.values, self.cpu, self.notes = [], [], set()
+    def __init__(self, name, before=(), env=None, file=None):
+        self.name, self.before, self.file = name, list(before), file
+        self.env = env or gpu_results.environment()
+        self.values, self.cpu, self.launches, self.bytes = [], [], 0, None
+        self.wrong = []  # why a round is no measurement: the side did not record what ran
+
+    def check_floor(self, stderr):
+        found = re.search(r"floor: buffers=\d+ bytes=(\d+) dropped=(\S+)", stderr)
+        self.bytes = int(found[1]) if found else None
+        if not found or int(found[1]) < MIN_RECORD_BYTES * self.launches:
+            self.wrong.append(f"{found[0] if found else 'no floor'} for {self.launches} launches")
+        elif found[2] != "0" and not found[2].startswith("unknown"):
+            self.wrong.append(found[0])
+
+    def check_recording(self):
+        recording = Recording(gpu_results.open_recording(self.file))
+        rows = recording.count("CUPTI_ACTIVITY_KIND_KERNEL")
+        if rows != self.launches or recording.losses():
+            self.wrong.append(f"{rows} kernel rows for {self.launches} launches, losses {recording.losses()}")
+        recording.database.close()
+
+    def check_nsys(self):
+        if not self.file.exists():
+            self.wrong.append(f"{self.file.name} was not written")
+
+    def check_round(self, stderr):
+        try:
+            if self.name.startswith("floor"):
+                self.check_floor(stderr)
+            elif self.name == "warpmeter":
+                self.check_recording()
+            elif self.name == "nsys":
+                self.check_nsys()
+        except Exception as error:  # a file that cannot be read is no recording either
+            self.wrong.append(f"{type(error).__name__}: {error}")
 
 
 def sides(results, tools, floor, kinds, nsys):
     out = results.folder / "cost"
     out.mkdir(exist_ok=True)
     record = [tools.warpmeter, "record", "--force", "--quiet"]
-    made = [Side("none"), Side("warpmeter", [*record, "-o", out / "w.wm.sqlite", "--"])]
+    file = out / "w.wm.sqlite"
+    made = [Side("none"), Side("warpmeter", [*record, "-o", file, "--"], file=file)]
     if floor:
         made.append(Side("floor", env=gpu_results.environment(CUDA_INJECTION64_PATH=str(floor),
                                                               WARPMETER_FLOOR_KINDS=kinds)))
@@ -66,7 +103,8 @@ def sides(results, tools, floor, kinds, nsys):
                                                                          WARPMETER_FLOOR_KINDS=NSYS_KINDS)))
     if nsys:
         made.append(Side("nsys", [nsys, "profile", "-t", "cuda", "-s", "none", "--cpuctxsw", "none",
-                                  "--cuda-graph-trace", "node", "--force-overwrite", "true", "-o", out / "n"]))
+                                  "--cuda-graph-trace", "node", "--force-overwrite", "true", "-o", out / "n"],
+                         file=out / "n.nsys-rep"))
     return made
 
 
@@ -83,9 +121,13 @@ def one_run(results, side, confine, command, key):
     if outcome.rc != 0:
         results.check(False, f"run of {side.name}", outcome.why())
         return
-    side.values.append(last_json(outcome.stdout)["values"][key])
+    said = last_json(outcome.stdout)
+    side.launches = said["launchCount"]
+    side.values.append(said["values"][key])
     side.cpu.append(outcome.cpu_seconds)
-    side.notes.update(re.findall(r"floor: .*", outcome.stderr.decode(errors="replace")))
+    side.check_round(outcome.stderr.decode(errors="replace"))
+    if side.file:
+        side.file.unlink(missing_ok=True)
 
 
 def table(results, title, made):
@@ -96,14 +138,17 @@ def table(results, title, made):
             results.line(f"      {side.name:18} {statistics.median(side.values):9.1f}  ({rounds})  "
                          f"{statistics.median(side.cpu):.2f} s")
             results.figures[f"{title} {side.name} ns"] = statistics.median(side.values)
+            if side.bytes:
+                results.figure(f"{title} {side.name} bytes a launch", side.bytes / side.launches)
             results.figures[f"{title} {side.name} CPU s"] = statistics.median(side.cpu)
 
 
 def ratio(results, title, made, over, under, bar):
     """The bar is judged on medians; rounds that overlap are a figure to look at, not a reason to pass."""
-    values = {side.name: side.values for side in made if side.values}
-    if over not in values or under not in values:
-        results.skip(f"{title} {over} / {under}", "one of them did not run")
+    values = {side.name: side.values for side in made if side.values and not side.wrong}
+    missing = [name for name in (over, under) if name not in values]
+    if missing:
+        results.skip(f"{title} {over} / {under}", f"no measurement of {' and '.join(missing)}")
         return
     found = statistics.median(values[over]) / statistics.median(values[under])
     if bar is None:
@@ -119,18 +164,16 @@ def measure(results, title, setup, confine, command, key, rounds):
         # Every second round backwards: a GPU that warms up favours nobody.
         for side in made if index % 2 == 0 else reversed(made):
             results.step(f"{title} {side.name}", one_run, results, side, confine, command, key)
+    for side in made:
+        if side.name != "none" and side.values:
+            results.check(not side.wrong, f"{title} {side.name} recorded every launch",
+                          "; ".join(side.wrong[:2]))
     table(results, title, made)
     judged = not confine and key == "launchNs"
     ratio(results, title, made, "warpmeter", "floor", MAX_OF_FLOOR if judged else None)
     ratio(results, title, made, "warpmeter", "nsys", MAX_OF_NSYS if judged else None)
     ratio(results, title, made, "warpmeter", "none", None)
     ratio(results, title, made, "floor", "none", None)
-    for side in made:
-        if side.name.startswith("floor"):
-            empty = [note for note in side.notes if " bytes=0 " in note]
-            lost = [note for note in side.notes if "dropped=" in note and not note.endswith("dropped=0")]
-            results.check(bool(side.notes) and not empty and not lost, f"{title} {side.name} recorded",
-                          "; ".join(sorted(side.notes)[:2]))
 
 
 def main():

@@ -33,10 +33,20 @@ constexpr Kind kKinds[] = {
     {"event", CUPTI_ACTIVITY_KIND_CUDA_EVENT},
     {"memory", CUPTI_ACTIVITY_KIND_MEMORY2},
     {"context", CUPTI_ACTIVITY_KIND_CONTEXT},
+    {"memcpy2", CUPTI_ACTIVITY_KIND_MEMCPY2},
+    {"jit", CUPTI_ACTIVITY_KIND_JIT},
     {"stream", CUPTI_ACTIVITY_KIND_STREAM},
     {"device", CUPTI_ACTIVITY_KIND_DEVICE},
 };
-constexpr const char* kDefaultKinds = "kernel,runtime,memcpy,memset,overhead,sync,event";
+// "driver-launch" is the launch calls of the driver alone, as Warpmeter asks for them by default.
+constexpr CUpti_CallbackId kDriverLaunches[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,   CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+};
+constexpr const char* kDefaultKinds =
+    "kernel,runtime,driver-launch,memcpy,memcpy2,memset,overhead,sync,event,context,stream,device,memory,"
+    "jit";
 
 std::uint8_t* pool;
 std::atomic<std::size_t> requested{0};
@@ -100,6 +110,13 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
     if (listed(asked != nullptr ? asked : kDefaultKinds, kind.name) &&
         cuptiActivityEnable(kind.kind) != CUPTI_SUCCESS) {
       std::fprintf(stderr, "floor: kind %s cannot be enabled\n", kind.name);
+    }
+  }
+  if (listed(asked != nullptr ? asked : kDefaultKinds, "driver-launch")) {
+    for (const CUpti_CallbackId call : kDriverLaunches) {
+      if (cuptiActivityEnableDriverApi(call, 1) != CUPTI_SUCCESS) {
+        std::fprintf(stderr, "floor: driver call %u cannot be enabled\n", call);
+      }
     }
   }
   std::atexit(atEnd);

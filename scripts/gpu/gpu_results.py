@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scripts in this folder share: where the programs are, running one, and saying PASS, FAIL or a figure.
+"""What the scripts in this folder share: finding and running programs, and saying PASS, FAIL or a figure.
 
 Nothing here ends the script early: a step that goes wrong is a FAIL line, and the next step runs.
 """
@@ -73,7 +73,10 @@ class Results:
         self._log = open(self.folder / f"{name}.txt", "w", encoding="utf-8")
 
     def line(self, text):
-        print(text, flush=True)
+        try:
+            print(text, flush=True)
+        except OSError:  # nobody reads stdout any more: the file still gets every line
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")
         self._log.write(text + "\n")
         self._log.flush()
 
@@ -128,7 +131,7 @@ def prefix(given):
         if not found and (ROOT / "bin/warpmeter").exists():
             found = [ROOT]
     if not found or not (found[0] / "bin/warpmeter").exists():
-        sys.exit(f"no bin/warpmeter below {given or ROOT / 'build'}: build it first, or name it with --prefix")
+        sys.exit(f"no bin/warpmeter below {given or ROOT / 'build'}: build it, or name its folder with --prefix")
     return found[0]
 
 

@@ -28,8 +28,8 @@ TOTALS = {
     "cuda_gpu_mem_time_sum": ("Count", "SELECT count(*), total(d) FROM (SELECT end - start AS d FROM "
                               "CUPTI_ACTIVITY_KIND_MEMCPY UNION ALL SELECT end - start FROM "
                               "CUPTI_ACTIVITY_KIND_MEMSET)"),
-    "nvtx_sum": ("Instances", "SELECT count(*), total(end - start) FROM NVTX_EVENTS WHERE eventType IN (59, 60) "
-                 "AND end IS NOT NULL"),
+    "nvtx_sum": ("Instances", "SELECT count(*), total(end - start) FROM NVTX_EVENTS "
+                 "WHERE eventType IN (59, 60) AND end IS NOT NULL"),
 }
 
 
@@ -52,7 +52,8 @@ def column(rows, name):
 
 def one_report(results, nsys, database, kind, name):
     option = "--report" if kind == "stats" else "--rule"
-    outcome = gpu_results.run([nsys, kind, option, name, "--format", "csv", "--output", "-", database], timeout=180)
+    outcome = gpu_results.run([nsys, kind, option, name, "--format", "csv", "--output", "-", database],
+                              timeout=180)
     text = (outcome.stdout + b"\n" + outcome.stderr).decode(errors="replace")
     (results.folder / f"nsys_{kind}_{name}.txt").write_text(text)
     what = f"nsys {kind} {name}"
@@ -74,8 +75,9 @@ def compare(results, name, rows, database):
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     count, time = connection.execute(query).fetchone()
     found_count, found_time = column(rows, count_title), column(rows, "Total Time")
-    results.check(found_count == count and found_time is not None and abs(found_time - time) <= 1e-9 * time + 0.5,
-                  f"nsys totals {name}", f"nsys {found_count} and {found_time} ns, SQL {count} and {time:.0f} ns")
+    same_time = found_time is not None and abs(found_time - time) <= 1e-9 * time + 0.5
+    results.check(found_count == count and same_time, f"nsys totals {name}",
+                  f"nsys {found_count} and {found_time} ns, SQL {count} and {time:.0f} ns")
 
 
 def main():
@@ -83,13 +85,14 @@ def main():
         print("usage: nsys_stats.py FILE [RESULTS]; FILE is a recording", file=sys.stderr)
         return 2
     source = pathlib.Path(sys.argv[1]).resolve()
-    results = gpu_results.Results(sys.argv[2] if len(sys.argv) > 2 else "gpu-results", f"nsys_{source.name.split('.')[0]}")
+    folder = sys.argv[2] if len(sys.argv) > 2 else "gpu-results"
+    results = gpu_results.Results(folder, f"nsys_{source.name.split('.')[0]}")
     nsys = gpu_results.find_nsys()
     if nsys is None:
         results.skip("nsys", "not on PATH and not below /opt/nvidia")
         results.finish()
         return 0
-    # nsys may write beside the file that it reads, and takes its kind from the name. A -wal belongs to the file.
+    # nsys may write beside the file that it reads, and knows its kind by the name. A -wal belongs to it.
     copy = results.folder / "nsys_input.sqlite"
     for suffix in ("", "-wal"):
         pathlib.Path(f"{copy}{suffix}").unlink(missing_ok=True)
@@ -102,6 +105,8 @@ def main():
             results.step(f"nsys totals {name}", compare, results, name, rows, copy)
     for name in RULES:
         results.step(f"nsys analyze {name}", one_report, results, nsys, copy, "analyze", name)
+    for suffix in ("", "-wal", "-shm"):
+        pathlib.Path(f"{copy}{suffix}").unlink(missing_ok=True)
     return results.finish()
 
 

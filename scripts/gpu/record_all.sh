@@ -12,7 +12,7 @@ if [ -z "$prefix" ]; then
   prefix=${newest%/bin/warpmeter}
 fi
 if [ -z "$prefix" ] || [ ! -x "$prefix/bin/warpmeter" ]; then
-  echo "record_all.sh: no bin/warpmeter below build/: build it first, or name its folder as second argument" >&2
+  echo "record_all.sh: no bin/warpmeter below build/: build it, or name its folder as second argument" >&2
   exit 2
 fi
 prefix=$(cd "$prefix" && pwd)
@@ -37,7 +37,8 @@ record() {
 kernel() {
   local name=$1 program=$2
   shift 2
-  record "$name" "$prefix/lib/warpmeter/kernels/$program" "$@" --json --print-launches json --print-events json
+  record "$name" "$prefix/lib/warpmeter/kernels/$program" "$@" --json --print-launches json \
+    --print-events json
 }
 
 kernel saxpy saxpy --n 4194304 --repetitions 40

@@ -1,26 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what the comparisons need out of a recording (tables of an nsys export, and Warpmeter's WM_ tables)."""
+"""Reads what the comparisons need out of a recording."""
 
 import collections
 
-Kernel = collections.namedtuple("Kernel", "start end stream correlation process name grid block dynamic_shared "
-                                          "graph_node")
+Kernel = collections.namedtuple(
+    "Kernel", "start end stream correlation process name grid block dynamic_shared graph_node")
 
 NVTX_KINDS = {59: "pushPop", 60: "startEnd", 34: "mark"}
 NVTX_DOMAIN_CREATED = 75
 COPY_KINDS = {1: "h2d", 2: "d2h", 8: "d2d"}
 
-KERNEL_COLUMNS = """k.start, k.end, k.streamId, k.correlationId, k.globalPid, s.value, k.gridX, k.gridY, k.gridZ,
-    k.blockX, k.blockY, k.blockZ, k.dynamicSharedMemory, k.graphNodeId"""
+KERNEL_COLUMNS = """k.start, k.end, k.streamId, k.correlationId, k.globalPid, s.value,
+    k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, k.dynamicSharedMemory, k.graphNodeId"""
 
 
 class Recording:
     def __init__(self, database):
         self.database = database
-        self.tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        self.tables = {row[0] for row in database.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'")}
 
     def count(self, table):
-        return self.database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] if table in self.tables else 0
+        if table not in self.tables:
+            return 0
+        return self.database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
     def kernels(self, global_pid=None):
         """Timed and untimed launches in issue order: by call, nodes of one graph launch by start."""
@@ -40,7 +43,7 @@ class Recording:
             "SELECT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL GROUP BY globalPid ORDER BY min(start)")]
 
     def kernel_names(self):
-        """How often each mangled name (the shorter ones where that is absent) was launched."""
+        """How often each demangled name was launched."""
         counts = collections.Counter()
         for table in ("CUPTI_ACTIVITY_KIND_KERNEL", "WM_UNTIMED"):
             if table in self.tables:
@@ -77,7 +80,8 @@ class Recording:
             memory = (source if name == "h2d" else destination) or "unknown"
             found[(name, memory.lower())] += calls
             found[(name, memory.lower(), "bytes")] += size
-        calls, size = self.database.execute("SELECT count(*), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET").fetchone()
+        calls, size = self.database.execute(
+            "SELECT count(*), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET").fetchone()
         if calls:
             found[("memset", "device")] += calls
             found[("memset", "device", "bytes")] += size
@@ -92,8 +96,8 @@ class Recording:
             domains[process, domain] = text
         found = collections.Counter()
         for kind, process, domain, text in self.database.execute(
-                "SELECT n.eventType, n.globalTid >> 24, n.domainId, coalesce(n.text, s.value) FROM NVTX_EVENTS n "
-                "LEFT JOIN StringIds s ON s.id = n.textId"):
+                "SELECT n.eventType, n.globalTid >> 24, n.domainId, coalesce(n.text, s.value) "
+                "FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId"):
             if kind in NVTX_KINDS:
                 found[(NVTX_KINDS[kind], text, domains.get((process, domain)))] += 1
         return found

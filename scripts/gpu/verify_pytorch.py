@@ -24,13 +24,14 @@ def without_ours(stderr):
 
 
 def same_output(results, what, plain, other):
-    results.check(plain.stdout == other.stdout, f"{what}: stdout", f"{len(plain.stdout)} and {len(other.stdout)} bytes")
+    results.check(plain.stdout == other.stdout, f"{what}: stdout",
+                  f"{len(plain.stdout)} and {len(other.stdout)} bytes")
     wanted, found = without_ours(plain.stderr), without_ours(other.stderr)
     results.check(wanted == found, f"{what}: stderr", f"{len(wanted)} and {len(found)} bytes")
 
 
 def differences(wanted, found):
-    """Totals of both counters, and the names that differ most. Tools demangle names differently: a hint only."""
+    """The names that differ most. Tools demangle names differently: a hint only."""
     lines = []
     for name in sorted(set(wanted) | set(found), key=lambda name: -abs(wanted[name] - found[name]))[:10]:
         if wanted[name] != found[name]:
@@ -41,8 +42,8 @@ def differences(wanted, found):
 def pytorch(results, tools, python, steps):
     env = gpu_results.environment(PYTHONHASHSEED="0")
     command = [python, LOOP, "--steps", str(steps)]
-    probe = gpu_results.run([python, "-c", "import torch; print(torch.__version__, torch.cuda.is_available())"],
-                            timeout=180, env=env)
+    question = "import torch; print(torch.__version__, torch.cuda.is_available())"
+    probe = gpu_results.run([python, "-c", question], timeout=180, env=env)
     if probe.rc != 0:
         results.skip("PyTorch", f"{python} cannot import torch: {probe.why()}")
         return
@@ -72,7 +73,8 @@ def pytorch(results, tools, python, steps):
     counts = results.folder / "torch_profiler.json"
     counts.unlink(missing_ok=True)
     profiled = gpu_results.run([*command, "--profile", counts], timeout=300, env=env)
-    if not results.check(profiled.rc == 0 and counts.exists(), "PyTorch under torch.profiler", profiled.why()):
+    counted = profiled.rc == 0 and counts.exists()
+    if not results.check(counted, "PyTorch under torch.profiler", profiled.why()):
         return
     wanted = collections.Counter(json.loads(counts.read_text()))
     results.check(sum(wanted.values()) == sum(found.values()), "PyTorch kernels equal torch.profiler's",
@@ -96,7 +98,7 @@ def children(results, tools):
     said = [json.loads(line) for line in outcome.stdout.splitlines()]
     recording = Recording(gpu_results.open_recording(file))
     processes = recording.processes_with_kernels()
-    results.check(len(processes) == 2, "children in one file", f"{len(processes)} processes with kernels, 2 started")
+    results.check(len(processes) == 2, "children in one file", f"{len(processes)} of 2 processes with kernels")
     # Nodes of one graph launch share an id; launches of two processes never do.
     pairs = {(row.correlation, row.process) for row in recording.kernels()}
     shared = len(pairs) - len({correlation for correlation, _ in pairs})

@@ -13,6 +13,7 @@ import gpu_results
 from recording import Recording
 
 LARGE = str(1 << 28)  # 1 GiB a vector: launches long enough for the gaps between them to be below 1 %
+KEPT_BYTES = 16 << 20  # larger recordings are deleted after their comparison
 CASES = [
     ("saxpy", "saxpy", ["--n", LARGE, "--repetitions", "1000"]),
     ("saxpy-grid-stride", "saxpy", ["--variant", "grid-stride", "--n", "1000003", "--repetitions", "50"]),
@@ -94,12 +95,11 @@ def check_calls(results, case, recording, rows, expected):
     """Every kernel has its API call and starts after it; one call for each launch, one for each graph."""
     calls = recording.api_calls()
     missing = sum(row.correlation not in calls for row in rows)
-    early = [row for row in rows if row.start is not None and row.correlation in calls
-             and row.start < calls[row.correlation][0]]
+    early = [calls[row.correlation][0] - row.start for row in rows
+             if row.start is not None and row.correlation in calls and row.start < calls[row.correlation][0]]
     results.check(missing == 0, f"{case} API calls", f"{missing} kernels without their call")
     results.check(not early, f"{case} start after call",
-                  f"{len(early)} of {len(rows)} kernels start before it" +
-                  (f", worst {max(calls[row.correlation][0] - row.start for row in early)} ns" if early else ""))
+                  f"{len(early)} of {len(rows)} kernels start before it, by {max(early, default=0)} ns at most")
     backwards = sum(row.start is not None and row.end < row.start for row in rows)
     results.check(backwards == 0, f"{case} end after start", f"{backwards} kernels end before they start")
     plain = [row.correlation for row in rows if not row.graph_node]
@@ -113,7 +113,8 @@ def check_calls(results, case, recording, rows, expected):
 
 
 def check_graph_launches(results, case, rows, launches):
-    wanted = sum(entry["repeat"] for entry in launches if "sequence" in entry and entry["sequence"][0]["graph"])
+    wanted = sum(entry.get("repeat", 1) for entry in launches
+                 if entry.get("sequence", [entry])[0]["graph"])
     if wanted:
         found = len({row.correlation for row in rows if row.graph_node})
         results.check(found == wanted, f"{case} graph launches", f"{found} of {wanted}")
@@ -130,7 +131,8 @@ def check_events(results, case, events, rows):
         off = 100 * (mean / pair["meanNs"] - 1)
         text = f"recorded mean {mean:.0f} ns, events {pair['meanNs']:.0f} ns, {off:+.3f} %"
         results.figure(f"{case} mean duration against events", off, "%")
-        results.figure(f"{case} first start to last end against events", 100 * (span / pair["elapsedNs"] - 1), "%")
+        results.figure(f"{case} first start to last end against events",
+                       100 * (span / pair["elapsedNs"] - 1), "%")
         # The time between two events holds the gaps between kernels too, about a microsecond each.
         if pair["meanNs"] >= 200_000 and pair["launches"] >= 1000:
             results.check(abs(off) <= 1, f"{case} durations within 1 %", text)
@@ -150,15 +152,15 @@ def check_nvtx(results, case, nvtx, recording):
     wanted = collections.Counter({(entry["kind"], entry["name"], entry["domain"]): entry["count"]
                                   for entry in nvtx["ranges"]})
     found = recording.nvtx()
-    results.check(wanted == found, f"{case} NVTX", f"{sum(found.values())} ranges and marks" if wanted == found
-                  else f"missing {dict(wanted - found)}, too many {dict(found - wanted)}")
+    results.check(wanted == found, f"{case} NVTX", f"{sum(found.values())} ranges and marks"
+                  if wanted == found else f"missing {dict(wanted - found)}, too many {dict(found - wanted)}")
 
 
 def verify(results, tools, case, program, options):
     file = results.folder / f"{case}.wm.sqlite"
     outcome = tools.record(file, [tools.kernel(program), *options, "--json", "--print-launches", "json",
                                   "--print-events", "json"], timeout=180, env=gpu_results.environment())
-    if not results.check(outcome.rc == 0, f"{case} runs", "exit code 0" if outcome.rc == 0 else outcome.why()):
+    if not results.check(outcome.rc == 0, f"{case} runs", outcome.why()):
         return
     foreign = [line for line in outcome.stderr.splitlines() if not line.startswith(b"warpmeter:")]
     results.check(not foreign, f"{case} stderr", f"{len(foreign)} lines without our prefix")
@@ -179,6 +181,9 @@ def verify(results, tools, case, program, options):
     check_nvtx(results, case, said["nvtx"], recording)
     results.figure(f"{case} seconds", outcome.seconds)
     results.figure(f"{case} file bytes", file.stat().st_size)
+    recording.database.close()
+    if file.stat().st_size > KEPT_BYTES:
+        file.unlink()
 
 
 def main():
