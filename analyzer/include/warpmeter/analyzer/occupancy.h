@@ -72,7 +72,8 @@ struct Occupancy {
   std::optional<int> busySms;         // multiprocessors that get a block at all
 };
 
-// Errors: usage (block of no threads or above the limit, negative sizes, impossible carve-out).
+// A block that the device cannot run gives blocksPerSm 0 with the limiter. Errors: usage (a block of no threads,
+// negative sizes, a carve-out beyond 0..100 %, a cluster where the chip has none or the grid is no multiple of it).
 Result<Occupancy> occupancyOf(const DeviceLimits& device, const KernelResources& kernel);
 
 // Limiters as text for people: "registers", "warps, blocks"; "-" when nothing but the maximum of warps limits.
@@ -84,8 +85,9 @@ struct BlockSizeAdvice {
   Occupancy occupancy;
 };
 
-// Every multiple of the warp size by the same calculator, same shared memory per block: best occupancy first,
-// then fewer lost by the tail, then the smaller block. At most `count`.
+// Every multiple of the warp size by the same calculator, with the same shared memory per block. Best first: by
+// occupancy over the whole grid (occupancy x tail efficiency; without a grid the occupancy), then by multiprocessors
+// that get work, then blocks of at least 128 threads, then the smaller block. At most `count`, none with 0 blocks.
 Result<std::vector<BlockSizeAdvice>> bestBlockSizes(const DeviceLimits& device, const KernelResources& kernel,
                                                     std::size_t count = 8);
 

@@ -65,7 +65,7 @@ inline constexpr std::size_t kMaxDistinctPerFunction = 512;
 
 // A launch without times.
 struct UntimedLaunch {
-  std::uint32_t config = 0, process = kNone;
+  std::uint32_t config = 0, process = kNone, gpu = kNone;
   std::int64_t correlation = 0, streamId = 0, rowid = 0;
 };
 

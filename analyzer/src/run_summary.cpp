@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpmeter/analyzer/run_summary.h"
+
+#include <algorithm>
+#include <set>
+
+namespace warpmeter::analyzer {
+namespace {
+
+std::optional<std::int64_t> known(std::int64_t v) { return isNull(v) ? std::nullopt : std::optional{v}; }
+
+void qualityOf(const ProfileView& view, std::int64_t timed, Quality& out) {
+  out.timed = timed;
+  out.launches = timed + static_cast<std::int64_t>(view.untimed().size());
+  for (const ViewSource& s : view.sources()) out.unfinished = out.unfinished || s.unfinished;
+  for (const LossInfo& l : view.losses()) {
+    if (l.count == 0) continue;
+    out.losses.push_back({l.kind, l.why, known(l.count), known(l.fromNs), known(l.toNs)});
+    if (isNull(l.count)) {
+      out.unknownLosses = true;
+    } else {
+      out.lostRecords += l.count;
+    }
+  }
+  out.complete = !out.unfinished && out.losses.empty() && out.timed == out.launches;
+  out.ownCosts.assign(view.selfCosts().begin(), view.selfCosts().end());
+  std::int64_t ownNs = 0;
+  bool any = false;
+  for (const SelfCostInfo& c : out.ownCosts) {
+    // The recorder is a process of its own: what it spends is not taken from the application's threads.
+    if (isNull(c.ns) || c.what.starts_with("recorder")) continue;
+    ownNs += c.ns;
+    any = true;
+  }
+  if (any) out.ownCostNs = ownNs;
+  if (!view.sources().empty()) out.countersReason = view.sources().front().session.counters;
+}
+
+// Start of the first process to the end of the last one; where a file does not say so, what was recorded.
+void wallOf(const ProfileView& view, TimeBuckets& out) {
+  out.beginNs = view.range().beginNs;
+  std::int64_t end = view.range().beginNs;
+  bool allEnded = !view.processes().empty();
+  for (const ViewProcess& p : view.processes()) {
+    if (isNull(p.info.exitNs)) {
+      allEnded = false;
+    } else {
+      end = std::max(end, p.info.exitNs);
+    }
+  }
+  out.endNs = allEnded ? end : view.range().endNs;
+}
+
+std::optional<std::int64_t> firstStart(const ProfileView& view) {
+  std::optional<std::int64_t> kernel, operation;
+  const auto earlier = [](std::optional<std::int64_t>& to, const Spans& spans) {
+    if (!spans.empty()) to = std::min(to.value_or(INT64_MAX), spans.startNs(0));
+  };
+  for (const StreamLane& lane : view.streams()) {
+    earlier(kernel, lane.kernels);
+    earlier(operation, lane.copies);
+  }
+  return kernel ? kernel : operation;
+}
+
+Result<void> bucketsOf(const ProfileView& view, const Limits& limits, std::stop_token stop, TimeBuckets& out) {
+  wallOf(view, out);
+  const auto first = firstStart(view);
+  out.anyGpuWork = first.has_value();
+  if (!first) {
+    out.startUpNs = out.wallNs();
+    return {};
+  }
+  auto gpu = concurrencyOfAll(view, limits, stop, {first, std::nullopt});
+  if (!gpu) return gpu.error();
+  const Concurrency& c = **gpu;
+  // Records of the GPU's clock may lie beyond the process's by a little.
+  out.beginNs = std::min(out.beginNs, c.windowBeginNs);
+  out.endNs = std::max(out.endNs, c.windowEndNs);
+  out.startUpNs = c.windowBeginNs - out.beginNs;
+  out.busyNs = c.busyNs;
+  out.kernelNs = c.kernelNs;
+  out.copyNs = c.copyNs;
+  out.bothNs = c.bothNs;
+  out.idleNs = c.gapNs;
+  out.idle = c.idle;
+  out.shutDownNs = out.endNs - c.windowEndNs;
+  return {};
+}
+
+void countsOf(const ProfileView& view, RunSummary& out) {
+  std::set<std::uint32_t> gpus, processes;
+  for (const StreamLane& lane : view.streams()) {
+    out.kernels += static_cast<std::int64_t>(lane.kernels.size());
+    for (std::size_t i = 0; i < lane.copies.size(); ++i) {
+      if (lane.copies.kindOf(i) == CopyKind::memset) {
+        ++out.memsets;
+      } else {
+        ++out.copies;
+        out.copyBytes += lane.copies.bytes[i];
+      }
+    }
+    if (lane.kernels.empty() && lane.copies.empty()) continue;
+    ++out.streamsUsed;
+    gpus.insert(lane.gpu);
+    processes.insert(lane.process);
+  }
+  for (const ThreadLane& lane : view.threads()) {
+    out.apiCalls += static_cast<std::int64_t>(lane.api.size());
+    for (std::size_t i = 0; i < lane.nvtx.size(); ++i) out.nvtxRanges += lane.nvtx.kindOf(i) != NvtxKind::mark;
+  }
+  out.untimed = static_cast<std::int64_t>(view.untimed().size());
+  out.gpusUsed = gpus.size();
+  out.processes = view.processes().size();
+  out.processesWithGpuWork = processes.size();
+}
+
+}  // namespace
+
+Result<RunSummary> summarizeRun(const ProfileView& view, const Limits& limits, std::stop_token stop) {
+  RunSummary out;
+  countsOf(view, out);
+  qualityOf(view, out.kernels, out.quality);
+  if (auto ok = bucketsOf(view, limits, stop, out.time); !ok) return ok.error();
+  if (out.quality.ownCostNs && out.time.wallNs() > 0) {
+    out.quality.ownCostPct =
+        100.0 * static_cast<double>(*out.quality.ownCostNs) / static_cast<double>(out.time.wallNs());
+  }
+  return out;
+}
+
+}  // namespace warpmeter::analyzer
