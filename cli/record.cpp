@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+
+#include "cli/app_process.h"
+#include "cli/environment.h"
+#include "cli/exit_codes.h"
+#include "cli/installation.h"
+#include "cli/output_name.h"
+#include "cli/record_summary.h"
+#include "cli/recorder_process.h"
+#include "cli/text.h"
+#include "cli/verbs.h"
+
+namespace warpmeter::cli {
+namespace {
+
+void say(const Arguments& arguments, const std::string& line) {
+  if (!arguments.has(Opt::quiet)) fmt::print(stderr, "warpmeter: {}\n", line);
+}
+
+// Our own failure is said even with --quiet: the application did not run.
+int refuse(const Error& error) { return fail(error, Verb::record); }
+
+Result<std::filesystem::path> outputOf(const Arguments& arguments) {
+  if (!arguments.has(Opt::output)) return freeOutput(applicationName(arguments.command));
+  const std::filesystem::path output = arguments.text(Opt::output);
+  struct stat s{};
+  if (lstat(output.c_str(), &s) != 0) return output;
+  if (S_ISDIR(s.st_mode))
+    return Error{ErrorKind::isDirectory, fmt::format("{} is a directory; name a file in it", output.string())};
+  if (!arguments.has(Opt::force))
+    return Error{ErrorKind::exists, fmt::format("{} exists; choose another name or add --force", output.string())};
+  return output;
+}
+
+void sayWhoIsReplaced(const Arguments& arguments, const Installation& where) {
+  for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+    if (name[0] == 'N' && arguments.has(Opt::noNvtx)) continue;
+    const std::string value = variable(name);
+    if (value.empty() || value == where.injectLibrary()) continue;
+    const std::string owner = ownerOf(value);
+    say(arguments, fmt::format("{} belongs to {}; replaced for this run{}", name, harmless(owner),
+                               owner == value ? "" : fmt::format(" (was {})", harmless(value))));
+  }
+}
+
+std::vector<std::string> environmentFor(const Arguments& arguments, const Installation& where,
+                                        const RecorderProcess& recorder) {
+  std::map<std::string, std::optional<std::string>> changes{
+      {"CUDA_INJECTION64_PATH", where.injectLibrary()},
+      {wire::kEnvSocket, recorder.socket()},
+      {wire::kEnvRun, recorder.runId()},
+      {wire::kEnvLaunchLatency, std::nullopt},
+  };
+  if (!arguments.has(Opt::noNvtx)) changes["NVTX_INJECTION64_PATH"] = where.injectLibrary();
+  else if (variable("NVTX_INJECTION64_PATH") == where.injectLibrary()) changes["NVTX_INJECTION64_PATH"] = std::nullopt;
+  if (arguments.has(Opt::launchLatency))
+    changes[wire::kEnvLaunchLatency] = arguments.text(Opt::launchLatency) == "force" ? "force" : "1";
+  if (arguments.has(Opt::api)) changes[wire::kEnvApi] = arguments.text(Opt::api);
+  if (arguments.has(Opt::flushMs)) changes[wire::kEnvFlushMs] = arguments.text(Opt::flushMs);
+  if (arguments.has(Opt::cupti)) changes[wire::kEnvCuptiPath] = arguments.text(Opt::cupti);
+  return changedEnvironment(changes);
+}
+
+bool driverMissing() { return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == nullptr; }
+
+int startFailure(const Error& error) {
+  const int code = error.kind == ErrorKind::notFound ? kProgramNotFound
+                   : error.kind == ErrorKind::noPermission || error.kind == ErrorKind::isDirectory ? kNotExecutable
+                                                                                                  : kNotStarted;
+  (void)refuse(error);
+  return code;
+}
+
+}  // namespace
+
+int runRecord(const Arguments& arguments) {
+  // Everything that can be wrong beforehand is found out before a file is made.
+  auto program = findProgram(arguments.command.at(0));
+  if (!program) return startFailure(program.error());
+  auto output = outputOf(arguments);
+  if (!output) return refuse(output.error());
+  const Installation where = installation();
+  auto recorder = RecorderProcess::start(where, arguments, *output);
+  if (!recorder) return refuse(recorder.error());
+  sayWhoIsReplaced(arguments, where);
+
+  std::fflush(nullptr);
+  auto end = runApplication(*program, arguments.command, environmentFor(arguments, where, *recorder),
+                            [&](pid_t pid) { recorder->applicationStarted(pid); });
+  if (!end) {
+    recorder->stop();
+    (void)recorder->awaitSummary(false);
+    std::error_code ignored;  // an empty recording of a program that never ran helps nobody
+    std::filesystem::remove(*output, ignored);
+    return startFailure(end.error());
+  }
+  recorder->applicationEnded(end->pid, end->waitStatus);
+
+  RecordedRun run{applicationTitle(arguments.command), *end, recorder->awaitSummary(!arguments.has(Opt::quiet)), *output};
+  if (!arguments.has(Opt::quiet)) {
+    run.driverMissing = run.summary && run.summary->processesRecorded == 0 && driverMissing();
+    for (const auto& line : summaryLines(run)) say(arguments, line);
+  }
+  const int code = end->exitCode();
+  return code == 0 && arguments.has(Opt::strict) && !isComplete(run) ? kIncomplete : code;
+}
+
+}  // namespace warpmeter::cli

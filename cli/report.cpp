@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+#include "cli/exit_codes.h"
+#include "cli/installation.h"
+#include "cli/progress.h"
+#include "cli/report_text.h"
+#include "cli/verbs.h"
+
+namespace warpmeter::cli {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+template <class T>
+bool take(Result<T> result, T& to, Error& error) {
+  if (!result) return error = std::move(result).error(), false;
+  to = std::move(result).value();
+  return true;
+}
+
+std::string nextLine(const ReportData& data, const ReportOptions& options) {
+  const auto file = shellQuoted(harmless(data.file.string()));
+  std::string line;
+  if (options.kernel.empty() && !data.kernels.functions.empty())
+    line = fmt::format("next: warpmeter report {} --kernel {}", file,
+                       shellQuoted(harmless(data.kernels.functions.front().shortName)));
+  if (access((installation().prefix / "bin/warpmeter-gui").c_str(), X_OK) == 0)
+    line += fmt::format("{} warpmeter-gui {}", line.empty() ? "next:" : " |", file);
+  return line.empty() ? "" : line + "\n";
+}
+
+}  // namespace
+
+Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx) {
+  using analyzer::Tables;
+  auto tables = Tables::kernels | Tables::copies | Tables::api | Tables::overheads;
+  if (nvtx) tables = tables | Tables::nvtx;
+  auto view = loadView(file, tables);
+  if (!view) return std::move(view).error();
+  ReportData data{file, std::move(*view), {}, {}, {}, {}, {}, {}, {}, {}};
+  Error error;
+  const bool done = take(analyzer::summarizeRun(data.view), data.run, error) &&
+                    take(analyzer::summarizeKernels(data.view), data.kernels, error) &&
+                    take(analyzer::concurrencyOf(data.view), data.gpus, error) &&
+                    take(analyzer::concurrencyOfAll(data.view), data.all, error) &&
+                    take(analyzer::coldStartsOf(data.view), data.coldStarts, error) &&
+                    take(analyzer::summarizeCopies(data.view), data.copies, error) &&
+                    take(analyzer::findAll(data.view), data.findings, error);
+  if (!done) return error;
+  if (nvtx) {
+    auto summary = analyzer::summarizeNvtx(data.view);
+    if (!summary) return std::move(summary).error();
+    data.nvtx = std::move(*summary);
+  }
+  return data;
+}
+
+std::vector<std::size_t> matchingFunctions(const ReportData& data, const std::string& text) {
+  const auto& functions = data.kernels.functions;
+  std::vector<std::size_t> exact, containing;
+  const auto wanted = lower(text);
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    if (functions[i].shortName == text) exact.push_back(i);
+    if (lower(functions[i].shortName).find(wanted) != std::string::npos ||
+        lower(functions[i].demangledName).find(wanted) != std::string::npos)
+      containing.push_back(i);
+  }
+  return exact.empty() ? containing : exact;
+}
+
+std::string reportText(const ReportData& data, const ReportOptions& options, const Style& style) {
+  std::string out = headerText(data, style) + "\n";
+  if (!options.kernel.empty()) {
+    for (const auto index : matchingFunctions(data, options.kernel)) out += kernelDetailText(data, index, options, style) + "\n";
+    return out + nextLine(data, options);
+  }
+  const auto add = [&](const std::string& part) {
+    if (!part.empty()) out += part + "\n";
+  };
+  add(timeText(data, style));
+  add(kernelsText(data, options, style));
+  // One line each by default: they stand together.
+  const bool apart = options.all;
+  for (const auto& part : {streamsText(data, options, style), coldStartText(data, options, style), copiesText(data, options, style)})
+    if (!part.empty()) out += part + (apart ? "\n" : "");
+  if (!apart && !out.ends_with("\n\n")) out += "\n";
+  add(nvtxText(data, options, style));
+  add(findingsText(data, style));
+  return out + nextLine(data, options);
+}
+
+int runReport(const Arguments& arguments) {
+  const std::filesystem::path file = arguments.positionals.at(0);
+  ReportOptions options;
+  if (const auto top = arguments.whole(Opt::top)) options.top = static_cast<std::size_t>(*top);
+  options.kernel = arguments.text(Opt::kernel);
+  options.nvtx = arguments.has(Opt::nvtx);
+  options.all = arguments.has(Opt::all);
+  options.fullNames = arguments.has(Opt::fullNames);
+
+  auto data = gatherReport(file, options.nvtx);
+  if (!data) return fail(data.error(), Verb::report);
+  if (!options.kernel.empty() && matchingFunctions(*data, options.kernel).empty()) {
+    std::string names;
+    for (std::size_t i = 0; i < std::min<std::size_t>(5, data->kernels.functions.size()); ++i)
+      names += (i ? ", " : "") + data->kernels.functions[i].shortName;
+    return fail({ErrorKind::usage, fmt::format("{} holds no kernel named like '{}'{}", file.string(), options.kernel,
+                                               names.empty() ? "" : "; the longest running are " + names)},
+                Verb::report);
+  }
+  if (arguments.has(Opt::json)) {
+    std::fputs(printed(reportJson(*data, options)).c_str(), stdout);
+  } else {
+    const auto style = styleFor(STDOUT_FILENO, arguments.has(Opt::wide));
+    std::fputs(reportText(*data, options, style).c_str(), stdout);
+  }
+  return arguments.has(Opt::strict) && !data->run.quality.complete ? kIncomplete : kOk;
+}
+
+}  // namespace warpmeter::cli

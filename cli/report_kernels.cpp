@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel table: a function a row, its distinct kernels folded under it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/report.h"
+#include "cli/report_text.h"
+#include "warpmeter/analyzer/format.h"
+
+namespace warpmeter::cli {
+namespace {
+
+using analyzer::formatCount;
+using analyzer::formatPercent;
+using analyzer::formatTime;
+using Align = TextTable::Align;
+
+constexpr std::size_t kTop = 10, kAlways = 5;
+constexpr double kSmallPct = 2;
+
+std::string nameOf(const analyzer::FunctionSummary& f, bool full) {
+  const auto& name = full && !f.demangledName.empty() ? f.demangledName : f.shortName;
+  return name.empty() ? "(no name)" : harmless(name);
+}
+
+// "62.5 %", or "25.0-100 %" when the function's distinct kernels differ; "—" when none is known.
+std::string occupancyText(const analyzer::FunctionSummary& f) {
+  double low = 101, high = -1;
+  for (const auto& d : f.distinct)
+    if (d.occupancy) low = std::min(low, d.occupancy->occupancyPct), high = std::max(high, d.occupancy->occupancyPct);
+  if (high < 0) return "—";
+  const auto text = formatPercent(high);
+  const auto lowest = formatPercent(low);
+  return lowest == text ? text : fmt::format("{}-{}", lowest.substr(0, lowest.find(' ')), text);
+}
+
+std::string heldBy(const analyzer::DistinctSummary& d) { return d.occupancy ? analyzer::limiterText(*d.occupancy) : "—"; }
+
+std::string shapes(const ReportData& data, const analyzer::FunctionSummary& f) {
+  if (f.distinct.empty()) return "";
+  const auto& dominant = data.view.distinctKernels()[f.distinct.front().distinct];
+  std::string text = " " + shapeOf(data.view.configs()[dominant.config]);
+  if (f.distinct.size() > 1) text += fmt::format(" and {}", counted(static_cast<std::int64_t>(f.distinct.size()) - 1, "more shape"));
+  return text;
+}
+
+std::size_t rowsShown(const ReportData& data, const ReportOptions& options) {
+  const auto& functions = data.kernels.functions;
+  if (options.all) return functions.size();
+  if (options.top) return std::min(*options.top, functions.size());
+  std::size_t n = 0;
+  while (n < std::min(kTop, functions.size()) && (n < kAlways || functions[n].sharePct >= kSmallPct)) ++n;
+  // A fold of one row would be as long as the row.
+  return functions.size() - n == 1 ? functions.size() : n;
+}
+
+// The smallest round number that no share of the rest exceeds.
+std::string boundAbove(double sharePct) {
+  if (sharePct >= 1) return fmt::format("{:.0f}", std::floor(sharePct) + 1);
+  return sharePct < 0.1 ? "0.1" : fmt::format("{:.1f}", std::floor(sharePct * 10 + 1) / 10);
+}
+
+void addFold(TextTable& table, const ReportData& data, std::size_t shown) {
+  const auto& functions = data.kernels.functions;
+  if (shown >= functions.size()) return;
+  double share = 0, most = 0;
+  std::int64_t total = 0, calls = 0;
+  for (auto i = shown; i < functions.size(); ++i) {
+    share += functions[i].sharePct;
+    most = std::max(most, functions[i].sharePct);
+    total += functions[i].time.totalNs;
+    calls += functions[i].launches();
+  }
+  table.row({formatPercent(share), formatTime(total), formatCount(calls), "", "", "",
+             fmt::format("{} more, each below {} %: --all", functions.size() - shown, boundAbove(most))});
+}
+
+// Why the table has "—", once.
+std::string reasonsText(const ReportData& data) {
+  std::vector<std::string> lines;
+  std::string first;
+  bool unknown = false;
+  for (const auto& f : data.kernels.functions)
+    for (const auto& d : f.distinct)
+      if (!d.occupancy) {
+        unknown = true;
+        if (first.empty()) first = d.occupancyReason;
+      }
+  const auto id = analyzer::reasonFromId(data.run.quality.countersReason);
+  const auto why = data.fromNsys() ? analyzer::Reason::notRecorded : id.value_or(analyzer::Reason::notRequested);
+  std::string out = fmt::format(" achieved occupancy: —, {}\n", data.fromNsys() || why == analyzer::Reason::notRecorded
+                                    ? "the file holds no counters" : std::string(analyzer::named(why).text) + " (" + std::string(analyzer::named(why).id) + ")");
+  if (unknown) out += fmt::format(" possible occupancy —: {}\n", first.empty() ? "the file does not describe the GPU" : harmless(first));
+  return out;
+}
+
+void addDistinct(TextTable& table, const ReportData& data, const analyzer::FunctionSummary& f) {
+  for (const auto& d : f.distinct) {
+    const auto& config = data.view.configs()[data.view.distinctKernels()[d.distinct].config];
+    table.row({formatPercent(d.sharePct), formatTime(d.time.totalNs), formatCount(d.time.count + d.untimed),
+               formatTime(d.time.medianNs), d.occupancy ? formatPercent(d.occupancy->occupancyPct) : "—", heldBy(d),
+               fmt::format("  {} {} registers", shapeOf(config), config.registers)});
+  }
+}
+
+}  // namespace
+
+std::string kernelsText(const ReportData& data, const ReportOptions& options, const Style& style) {
+  const auto& k = data.kernels;
+  if (k.functions.empty()) return "";
+  std::string out = style.heading("KERNELS") +
+                    fmt::format("    {} distinct of {}; share of {} kernel time; occupancy: possible\n", formatCount(static_cast<std::int64_t>(k.distinctCount)),
+                                counted(static_cast<std::int64_t>(k.functions.size()), "function"), runTime(k.kernelTimeNs));
+  TextTable table({Align::right, Align::right, Align::right, Align::right, Align::right, Align::left, Align::left});
+  table.heading({"share", "total", "calls", "median", "occupancy", "held by", "kernel <grid x block>"});
+  const auto shown = rowsShown(data, options);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& f = k.functions[i];
+    const bool timed = f.time.count > 0;
+    table.row({timed ? formatPercent(f.sharePct) : "—", timed ? formatTime(f.time.totalNs) : "—", formatCount(f.launches()),
+               timed ? formatTime(f.time.medianNs) : "—", occupancyText(f), f.distinct.empty() ? "—" : heldBy(f.distinct.front()),
+               nameOf(f, options.fullNames) + shapes(data, f)});
+    if (options.all && f.distinct.size() > 1) addDistinct(table, data, f);
+  }
+  addFold(table, data, shown);
+  out += table.render(style);
+  if (k.untimed > 0) out += fmt::format(" {} without times count as calls only\n", counted(k.untimed, "launch", "launches"));
+  return out + reasonsText(data);
+}
+
+}  // namespace warpmeter::cli
