@@ -30,9 +30,10 @@ Guest::Guest(int memory, const wire::Hello& greeting) : hello(greeting) {
   seals = fcntl(memory, F_GET_SEALS);
   struct stat info {};
   fstat(memory, &info);
-  plan_ = wire::planFor(static_cast<std::uint64_t>(info.st_size));
   base_ = mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   if (base_ == MAP_FAILED) throw std::runtime_error("cannot map a guest's memory");
+  plan_.ringOffset = header().ringOffset;
+  plan_.slots[0] = header().slotCount;
 }
 Guest::~Guest() { munmap(base_, hello.totalBytes); }
 

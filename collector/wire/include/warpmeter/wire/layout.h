@@ -150,7 +150,8 @@ inline constexpr std::uint64_t kPoolBytes = 8 * kGiB;
 inline constexpr std::uint64_t kStringBytes = 64 * kMiB;
 inline constexpr std::uint64_t kMinimumBytes = 1 * kMiB;  // below this nothing is recorded
 
-// Offsets and counts for a mapping; both sides compute the same from totalBytes. Defined in layout.cpp.
+// Offsets and counts for a mapping, computed by the guest. The recorder takes them from header and slot table and
+// verifies them: totalBytes is less than the limit, so a plan for totalBytes would be another one.
 struct Plan {
   std::uint64_t totalBytes = 0;          // <= limitBytes; 0 = too small
   std::uint64_t slotTableOffset = 0, ringOffset = 0, stringsOffset = 0, stringsBytes = 0, storageOffset = 0;
