@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our own records (NVTX and marks) -> rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "nvtx_pairing.h"
+#include "process_context.h"
+#include "row_batch.h"
+#include "warpmeter/wire/records.h"
+
+namespace warpmeter::recorder {
+
+class OwnRecords {
+ public:
+  explicit OwnRecords(ProcessContext& context) : context_(context) {}
+
+  void decode(std::span<const std::byte> bytes, RowBatch& out);
+  void processEnded(std::int64_t t, RowBatch& out);   // ends open ranges, counts them
+
+  bool cuInitSeen() const { return cuInitSeen_; }
+  std::size_t openRanges() const { return nvtx_.open(); }
+
+ private:
+  void nvtx(const wire::NvtxRecord& record, RowBatch& out);
+  void mark(const wire::MarkRecord& record, RowBatch& out);
+  NvtxRow rowOf(const wire::NvtxRecord& record);
+  void nameRow(const wire::NvtxRecord& record, std::int64_t eventType, RowBatch& out);
+
+  ProcessContext& context_;
+  NvtxPairing nvtx_;
+  bool cuInitSeen_ = false;
+};
+
+}  // namespace warpmeter::recorder

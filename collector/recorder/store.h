@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writer thread: takes items from the queue, makes rows of them and writes the file.
+//
+// run() is its main; everything else but the few marked functions is called on it, by items. After a write error the
+// file is closed as it is and everything that follows is thrown away and counted: guests never notice.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture_windows.h"
+#include "item_queue.h"
+#include "loss_table.h"
+#include "process_state.h"
+#include "row_batch.h"
+#include "warpmeter/profile/writer.h"
+#include "warpmeter/recorder/options.h"
+#include "warpmeter/wire/handshake.h"
+
+namespace warpmeter::recorder {
+
+class Store {
+ public:
+  static constexpr std::size_t kBatchRows = 8192;
+  static constexpr std::int64_t kCommitNs = 250'000'000;
+
+  Store(ProfileWriter writer, const Options& options, SessionInfo session, ItemQueue& queue, const CaptureWindows& capture);
+
+  void run();
+  // Any thread.
+  bool cuInitSeen() const { return cuInitSeen_.load(std::memory_order_relaxed); }
+  bool diskFull() const { return full_.load(std::memory_order_relaxed); }
+  void hurry() { hurry_.store(true, std::memory_order_relaxed); }  // the run is over: no decision delay any more
+
+  // On the writer thread.
+  void processStarted(std::uint32_t process, ProcessInfo info, std::shared_ptr<GuestMemory> memory);
+  void processEnded(std::uint32_t process, const ProcessEnd& end);
+  void counters(std::uint32_t process, const GuestCounters& counters);
+  void commitFor(std::uint32_t process);           // and tells the guest, which waits for it at its exit
+  void exitOf(std::int64_t pid, const std::string& how, std::int64_t exitNs);  // what the CLI saw
+  void plainProcess(const ProcessInfo& info);      // one that never became a guest
+  void clock(const ClockRow& row);
+  void gpusFromDriver(const std::vector<GpuInfo>& gpus);
+  void lose(std::string_view kind, std::string_view why, std::int64_t count, std::int64_t atNs, std::int64_t pid);
+  void finish(const std::string& endedHow, std::int64_t endedNs);
+
+  const wire::Summary& summary() const { return summary_; }  // after run()
+  Session& sessionForTests() { return session_; }
+
+ private:
+  void decode(const Chunk& chunk);
+  void emit(RowBatch& rows);                       // through the capture filter into batch_
+  void append();
+  bool commit();
+  void writeLosses();
+  void afterError(const Error& error);
+  void onDevice(std::uint32_t process, const CuptiRecords::Device& device);
+  void putGpu(const GpuInfo& gpu);
+  void putProcess(ProcessState& state);
+  void check(Result<void> result);
+  void countDiscarded(const Chunk& chunk);
+  void summarize(bool journalDeleted);
+  ProcessState* stateOf(std::uint32_t process);
+
+  ProfileWriter writer_;
+  Options options_;
+  SessionInfo sessionInfo_;
+  ItemQueue& queue_;
+  const CaptureWindows& capture_;
+  Session session_;
+  RowBatch batch_, scratch_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<ProcessState>> processes_;
+  std::map<std::int64_t, ProcessInfo> plain_;      // by pid
+
+  std::map<std::string, GpuInfo> gpus_;            // by UUID
+  std::vector<GpuInfo> driverGpus_;
+  std::set<std::pair<std::int64_t, std::int64_t>> cudaDevices_;  // (pid, ordinal)
+
+  std::int64_t firstUncommittedNs_ = 0, lastExpireNs_ = 0, lastLossNs_ = 0;
+  std::int64_t uncommittedRows_ = 0, discarded_ = 0;
+  RowTotals committed_, uncommitted_;
+  bool dirty_ = false, finished_ = false;
+  std::atomic<bool> cuInitSeen_{false}, full_{false}, hurry_{false};
+  std::string fullWhy_;
+  wire::Summary summary_{};
+};
+
+}  // namespace warpmeter::recorder
