@@ -35,6 +35,12 @@ bool choosePlatform(const Options& options) {
   return display;
 }
 
+// Qt reports on stderr what no user can act on (a missing XDG_RUNTIME_DIR, window hints of a platform plugin).
+void onlyRealTrouble(QtMsgType type, const QMessageLogContext&, const QString& message) {
+  if (type == QtDebugMsg || type == QtInfoMsg || (type == QtWarningMsg && !isSet("QT_LOGGING_RULES"))) return;
+  std::fprintf(stderr, "warpmeter-gui: %s\n", message.toLocal8Bit().constData());
+}
+
 void chooseLook(const Options& options) {
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));  // the same on every desktop
   if (options.theme == "dark") QApplication::setPalette(darkPalette());
@@ -58,6 +64,7 @@ int runApp(int argc, char** argv) {
   const Options& options = std::get<Options>(parsed);
   if (!choosePlatform(options)) return kBadInput;
 
+  qInstallMessageHandler(onlyRealTrouble);
   QApplication app(argc, argv);
   QApplication::setApplicationName(QStringLiteral("warpmeter-gui"));
   chooseLook(options);

@@ -2,6 +2,7 @@
 #include "models/kernel_table_model.h"
 
 #include <QColor>
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -40,6 +41,12 @@ void KernelTableModel::setProfile(std::shared_ptr<const LoadedProfile> profile) 
   endResetModel();
 }
 
+bool KernelTableModel::hasOccupancy() const {
+  if (!profile_ || !profile_->kernels) return true;
+  const auto& functions = profile_->kernels->functions;
+  return functions.empty() || std::any_of(functions.begin(), functions.end(), [](const FunctionSummary& f) { return occupancyOf(f) != nullptr; });
+}
+
 QString KernelTableModel::missingReason() const {
   if (!profile_ || !profile_->kernels) return {};
   for (const FunctionSummary& function : profile_->kernels->functions) {
@@ -64,7 +71,7 @@ QVariant KernelTableModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole: return text(function, column);
     case Qt::ToolTipRole: return toolTip(function, column);
     case Qt::TextAlignmentRole:
-      return QVariant(Qt::AlignVCenter | (column == kernel || column == heldBy ? Qt::AlignLeft : Qt::AlignRight));
+      return QVariant(Qt::AlignVCenter | (column == kernel ? Qt::AlignLeft : Qt::AlignRight));
     case Qt::DecorationRole:
       return column == kernel ? QVariant(QColor(profile_->colors.ofFunction(function.function))) : QVariant();
     case sortRole: return sortValue(function, column);
@@ -88,7 +95,7 @@ QVariant KernelTableModel::headerData(int section, Qt::Orientation orientation, 
   if (role == Qt::DisplayRole) return text;
   if (role == Qt::ToolTipRole) return tip;
   if (role == Qt::TextAlignmentRole) {
-    return QVariant(Qt::AlignVCenter | (section == kernel || section == heldBy ? Qt::AlignLeft : Qt::AlignRight));
+    return QVariant(Qt::AlignVCenter | (section == kernel ? Qt::AlignLeft : Qt::AlignRight));
   }
   return {};
 }

@@ -22,6 +22,7 @@ class KernelTableModel : public QAbstractTableModel {
 
   void setProfile(std::shared_ptr<const LoadedProfile> profile);
 
+  bool hasOccupancy() const;  // of any row
   // Why some rows show no occupancy; empty when all do.
   QString missingReason() const;
 

@@ -20,12 +20,12 @@ struct RowPx {
 
 RowPx rowPx(TrackKind kind) {
   switch (kind) {
-    case TrackKind::kernels: return {26, 120};
-    case TrackKind::copies: return {18, 60};
-    case TrackKind::nvtx: return {17, 24};
-    case TrackKind::api: return {15, 24};
+    case TrackKind::kernels: return {26, 240};
+    case TrackKind::copies: return {18, 120};
+    case TrackKind::nvtx: return {17, 30};
+    case TrackKind::api: return {15, 36};
   }
-  return {15, 24};
+  return {15, 36};
 }
 
 // Tracks grouped by process, in the order in which the processes appear.

@@ -56,6 +56,8 @@ Result<std::shared_ptr<LoadedProfile>> summarized(std::shared_ptr<LoadedProfile>
   if (!kernels) return std::move(kernels).error();
   auto run = analyzer::summarizeRun(*profile->view, {}, stop);
   if (!run) return std::move(run).error();
+  // The first look-up of a call builds its index: here, not under the first hover.
+  if (!profile->view->processes().empty()) (void)profile->view->apiCall(0, 0);
   profile->kernels = std::move(*kernels);
   profile->run = std::move(*run);
   return profile;

@@ -98,9 +98,13 @@ QRgb SpanColors::of(const analyzer::Timeline& timeline, const analyzer::Track& t
     case analyzer::TrackKind::api:
       break;
   }
+  // Frameworks number their ranges ("aten::mm, op_id = 12"): what stands before the comma makes the colour.
+  const analyzer::ThreadLane& thread = view.threads()[track.lane];
+  const bool call = track.kind == analyzer::TrackKind::api;
+  const std::string_view name = view.name(call ? thread.api.name[item] : thread.nvtx.text[item]);
+  const QRgb hue = kernelPalette()[hashOf(name.substr(0, name.find(','))) % kHues];
   // Host side: the same hues, greyed, so that GPU work stands out.
-  const QRgb hue = kernelPalette()[timeline.colorKey(track, item) % kHues];
-  return mixed(hue, qRgb(150, 155, 162), track.kind == analyzer::TrackKind::api ? 0.62 : 0.3);
+  return mixed(hue, qRgb(150, 155, 162), call ? 0.62 : 0.3);
 }
 
 }  // namespace warpmeter::gui

@@ -63,10 +63,10 @@ QString timeText(std::int64_t ns, std::int64_t stepNs) {
   return inUnit(ns, unit, decimalsFor(stepNs, unit));
 }
 
-Ruler rulerFor(const TimeAxis& axis, int labelPx) {
+Ruler rulerFor(const TimeAxis& axis, int labelPx, std::int64_t originNs) {
   Ruler ruler;
   ruler.stepNs = stepAtLeast(axis.nsPerPx() * labelPx);
-  const TimeSpan visible = axis.visible();
+  const TimeSpan visible{axis.visible().startNs - originNs, axis.visible().endNs - originNs};
 
   // Seven digits are where reading a label stops being easy.
   const std::int64_t farthest = std::max(std::abs(visible.startNs), std::abs(visible.endNs));
@@ -88,7 +88,7 @@ Ruler rulerFor(const TimeAxis& axis, int labelPx) {
       label = inUnit(shown, unit, decimalsFor(ruler.stepNs, unit));
       if (ruler.relative) label.prepend(QChar(u'+'));
     }
-    ruler.ticks.push_back({t, major, label});
+    ruler.ticks.push_back({t + originNs, major, label});
   }
   return ruler;
 }

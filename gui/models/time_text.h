@@ -13,7 +13,7 @@ namespace warpmeter::gui {
 QString timeText(std::int64_t ns, std::int64_t stepNs);
 
 struct Tick {
-  std::int64_t ns = 0;
+  std::int64_t ns = 0;      // in the time of the file
   bool major = false;  // has a label
   QString label;
 };
@@ -22,13 +22,13 @@ struct Tick {
 // count from `base` ("+2.4 us"), which is itself shown once.
 struct Ruler {
   std::int64_t stepNs = 1;  // between major ticks: 1, 2 or 5 times a power of ten
-  std::int64_t baseNs = 0;
+  std::int64_t baseNs = 0;  // since the origin
   bool relative = false;
   QString base;             // text of baseNs; empty unless relative
   std::vector<Tick> ticks;
 };
 
-// Major ticks lie at least labelPx apart.
-Ruler rulerFor(const TimeAxis& axis, int labelPx);
+// Major ticks lie at least labelPx apart. Labels count from originNs, the beginning of the run.
+Ruler rulerFor(const TimeAxis& axis, int labelPx, std::int64_t originNs = 0);
 
 }  // namespace warpmeter::gui

@@ -3,18 +3,13 @@
 
 #include <algorithm>
 
+#include "widgets/rich_text.h"
+
 namespace warpmeter::gui {
 namespace {
 
 constexpr int kAwayPx = 16;
 constexpr int kLongestTitle = 70;
-constexpr int kLongestValue = 90;
-
-QString escaped(const std::string& text, int longest) {
-  QString out = QString::fromStdString(text);
-  if (out.size() > longest) out = out.left(longest - 1) + QChar(u'\u2026');
-  return out.toHtmlEscaped();
-}
 
 }  // namespace
 
@@ -30,7 +25,7 @@ HoverBox::HoverBox(QWidget* parent) : QLabel(parent) {
 }
 
 void HoverBox::showAt(QPoint pointer, const analyzer::SpanText& text) {
-  setText(htmlOf(text));
+  setText(richText(text.title, text.lines, kLongestTitle));
   adjustSize();
   const QRect room = parentWidget()->rect();
   int left = pointer.x() + kAwayPx;
@@ -40,15 +35,6 @@ void HoverBox::showAt(QPoint pointer, const analyzer::SpanText& text) {
   move(std::max(left, 0), std::max(top, 0));
   show();
   raise();
-}
-
-QString htmlOf(const analyzer::SpanText& text) {
-  QString html = QStringLiteral("<b>%1</b><table cellspacing='0' cellpadding='0'>").arg(escaped(text.title, kLongestTitle));
-  for (const auto& [name, value] : text.lines) {
-    html += QStringLiteral("<tr><td style='padding-right:10px'>%1</td><td>%2</td></tr>")
-                .arg(escaped(name, kLongestValue), escaped(value, kLongestValue));
-  }
-  return html + QStringLiteral("</table>");
 }
 
 }  // namespace warpmeter::gui

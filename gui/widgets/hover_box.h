@@ -15,7 +15,4 @@ class HoverBox : public QLabel {
   void showAt(QPoint pointer, const analyzer::SpanText& text);
 };
 
-// As a small table in rich text; names are escaped (templates are full of angle brackets).
-QString htmlOf(const analyzer::SpanText& text);
-
 }  // namespace warpmeter::gui

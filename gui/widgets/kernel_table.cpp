@@ -7,12 +7,17 @@
 #include <QVBoxLayout>
 #include <array>
 
+#include "models/kernel_details.h"
 #include "warpmeter/analyzer/format.h"
+#include "widgets/rich_text.h"
 
 namespace warpmeter::gui {
 namespace {
 
 constexpr int kLeastNamePx = 150;
+constexpr int kColumnGapPx = 10;
+constexpr int kLeastHeightForDetailsPx = 420;
+constexpr int kLongestName = 240;
 
 // Columns that go first when the table is narrow.
 constexpr std::array kDispensable{KernelTableModel::median, KernelTableModel::calls, KernelTableModel::heldBy,
@@ -21,9 +26,11 @@ constexpr std::array kDispensable{KernelTableModel::median, KernelTableModel::ca
 QString titleOf(const LoadedProfile& profile) {
   if (!profile.kernels) return QStringLiteral("Kernels");
   const analyzer::KernelSummary& kernels = *profile.kernels;
-  return QStringLiteral("Kernels: %1 distinct of %2 functions, %3 in all")
+  const auto functions = kernels.functions.size();
+  return QStringLiteral("Kernels: %1 distinct of %2 function%3, %4 in all")
       .arg(kernels.distinctCount)
-      .arg(kernels.functions.size())
+      .arg(functions)
+      .arg(functions == 1 ? QString() : QStringLiteral("s"))
       .arg(QString::fromStdString(analyzer::formatTime(kernels.kernelTimeNs)));
 }
 
@@ -53,7 +60,7 @@ QTableView* makeTable(QAbstractItemModel* model, QWidget* parent) {
 }  // namespace
 
 KernelTable::KernelTable(ViewState* state, QWidget* parent)
-    : QWidget(parent), state_(state), title_(new QLabel(this)), note_(new QLabel(this)) {
+    : QWidget(parent), state_(state), title_(new QLabel(this)), note_(new QLabel(this)), details_(new QLabel(this)) {
   sorted_.setSourceModel(&model_);
   sorted_.setSortRole(KernelTableModel::sortRole);
   table_ = makeTable(&sorted_, this);
@@ -63,6 +70,13 @@ KernelTable::KernelTable(ViewState* state, QWidget* parent)
   note_->setWordWrap(true);
   note_->setForegroundRole(QPalette::PlaceholderText);
   note_->hide();
+  details_->setMargin(8);
+  details_->setWordWrap(true);
+  details_->setTextFormat(Qt::RichText);
+  details_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  details_->setAutoFillBackground(true);
+  details_->setBackgroundRole(QPalette::AlternateBase);
+  details_->setTextInteractionFlags(Qt::TextSelectableByMouse);
 
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -70,6 +84,7 @@ KernelTable::KernelTable(ViewState* state, QWidget* parent)
   layout->addWidget(title_);
   layout->addWidget(table_, 1);
   layout->addWidget(note_);
+  layout->addWidget(details_);
 
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &KernelTable::selectionFromTable);
   connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
@@ -80,6 +95,7 @@ KernelTable::KernelTable(ViewState* state, QWidget* parent)
 
 void KernelTable::setProfile(std::shared_ptr<const LoadedProfile> profile) {
   if (profile) title_->setText(titleOf(*profile));
+  profile_ = profile;
   model_.setProfile(std::move(profile));
   const QString reason = model_.missingReason();
   note_->setText(QStringLiteral(u"\u2014 ") + reason);
@@ -111,18 +127,31 @@ void KernelTable::selectionFromState() {
     break;
   }
   following_ = false;
+  showDetails();
+}
+
+void KernelTable::showDetails() {
+  const KernelDetails details =
+      profile_ ? kernelDetails(*profile_, state_->selectedFunction().value_or(analyzer::kNone)) : KernelDetails();
+  details_->setText(richText(details.name, details.lines, kLongestName));
+  details_->setVisible(!details.lines.empty() && height() >= kLeastHeightForDetailsPx);
 }
 
 // Every number is shown whole or not at all; the names get what is left.
 void KernelTable::fitColumns() {
+  const bool anyOccupancy = model_.hasOccupancy();
   int needed = kLeastNamePx + table_->verticalScrollBar()->sizeHint().width();
   for (int column = KernelTableModel::share; column < KernelTableModel::columns; ++column) {
-    table_->setColumnHidden(column, false);
+    const bool empty = !anyOccupancy && (column == KernelTableModel::occupancy || column == KernelTableModel::heldBy);
+    table_->setColumnHidden(column, empty);
+    if (empty) continue;
     table_->resizeColumnToContents(column);
+    table_->setColumnWidth(column, table_->columnWidth(column) + kColumnGapPx);
     needed += table_->columnWidth(column);
   }
   for (const int column : kDispensable) {
     if (needed <= width()) break;
+    if (table_->isColumnHidden(column)) continue;
     needed -= table_->columnWidth(column);
     table_->setColumnHidden(column, true);
   }
@@ -131,6 +160,7 @@ void KernelTable::fitColumns() {
 void KernelTable::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   fitColumns();
+  showDetails();
 }
 
 void KernelTable::changeEvent(QEvent* event) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelTable: the kernel functions beside the timeline. Selecting one highlights its launches; a double click
-// asks to see the longest.
+// KernelTable: the kernel functions beside the timeline, and details of the selected one (or the first) below.
+// Selecting one highlights its launches; a double click asks to see the longest.
 #pragma once
 
 #include <QLabel>
@@ -33,6 +33,7 @@ class KernelTable : public QWidget {
  private:
   void selectionFromTable();
   void selectionFromState();
+  void showDetails();
   void fitColumns();
   std::optional<std::uint32_t> functionAt(const QModelIndex& proxyIndex) const;
 
@@ -42,6 +43,8 @@ class KernelTable : public QWidget {
   QTableView* table_;
   QLabel* title_;
   QLabel* note_;
+  QLabel* details_;
+  std::shared_ptr<const LoadedProfile> profile_;
   bool following_ = false;  // the table is being set from the state
 };
 

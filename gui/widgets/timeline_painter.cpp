@@ -11,11 +11,6 @@ constexpr int kPaddingPx = 8;
 constexpr int kLeastLabelsPx = 110;
 constexpr int kMostLabelsPx = 260;
 
-struct VisibleLane {
-  const Lane& lane;
-  LaneBox box;  // in viewport coordinates
-};
-
 template <class Visit>
 void forVisibleLanes(const TimelinePicture& p, Visit visit) {
   const int shift = p.geometry.plot.top() - p.scrollY;
@@ -29,9 +24,10 @@ void forVisibleLanes(const TimelinePicture& p, Visit visit) {
 
 void paintGrid(QPainter& painter, const TimelinePicture& p) {
   const QRect& plot = p.geometry.plot;
+  const int height = p.boxes.empty() ? 0 : std::min(p.boxes.back().bottom() - p.scrollY, plot.height());
   for (const Tick& tick : p.ruler.ticks) {
     if (tick.major) {
-      painter.fillRect(plot.left() + p.axis.columnOf(tick.ns), plot.top(), 1, plot.height(), QColor(p.theme.grid));
+      painter.fillRect(plot.left() + p.axis.columnOf(tick.ns), plot.top(), 1, height, QColor(p.theme.grid));
     }
   }
 }
@@ -86,7 +82,10 @@ void paintTrackName(QPainter& painter, const TimelinePicture& p, const Lane& lan
 
 void paintLabels(QPainter& painter, const TimelinePicture& p) {
   const QRect& column = p.geometry.labels;
-  painter.fillRect(column, QColor(p.theme.labels));
+  const int lanesEnd = p.boxes.empty() ? 0 : p.boxes.back().bottom() + column.top() - p.scrollY;
+  const int height = std::min(lanesEnd, column.bottom() + 1) - column.top();
+  painter.fillRect(column.left(), column.top(), column.width(), height, QColor(p.theme.labels));
+  painter.fillRect(column.right(), column.top(), 1, height, QColor(p.theme.border));
   const QFont normal = painter.font();
   QFont bold = normal;
   bold.setBold(true);
@@ -100,7 +99,6 @@ void paintLabels(QPainter& painter, const TimelinePicture& p) {
     paintText(painter, band.adjusted(labelLeft(lane), 0, -kPaddingPx, 0), lane.text, Qt::ElideRight);
     painter.setFont(normal);
   });
-  painter.fillRect(column.right(), column.top(), 1, column.height(), QColor(p.theme.border));
 }
 
 void paintTickLabels(QPainter& painter, const TimelinePicture& p) {

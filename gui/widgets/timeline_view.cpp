@@ -105,7 +105,7 @@ void TimelineView::invalidate() {
 
 void TimelineView::rebuild() {
   const QRect plot = geometryOfParts().plot;
-  ruler_ = rulerFor(axis(), kTickLabelPx);
+  ruler_ = rulerFor(axis(), kTickLabelPx, profile_ ? profile_->all.startNs : 0);
   if (profile_) {
     bars_.build({lanes_, boxes_, profile_->colors, highlight_, theme_, fontMetrics(), axis(),
                  verticalScrollBar()->value(), plot.height()});
@@ -119,11 +119,19 @@ void TimelineView::updateSelection() {
   invalidate();
 }
 
+analyzer::SpanText TimelineView::describe(const ItemRef& item) const {
+  const analyzer::Track& track = timeline()->tracks()[item.track];
+  analyzer::SpanText text = timeline()->describe(track, item.item);
+  text.lines.emplace_back("on", track.gpuText.empty() ? track.text : track.text + ", " + track.gpuText);
+  return text;
+}
+
 void TimelineView::updateHover() {
   const auto hovered = state_->hovered();
   if (hovered && timeline()) {
-    hoverBox_->showAt(viewport()->mapFromGlobal(QCursor::pos()),
-                      timeline()->describe(timeline()->tracks()[hovered->track], hovered->item));
+    const analyzer::SpanText text = describe(*hovered);
+    hoveredSpan_ = {text.startNs, text.endNs};
+    hoverBox_->showAt(pointer_, text);
   } else {
     hoverBox_->hide();
   }
@@ -136,9 +144,8 @@ std::optional<QRect> TimelineView::hoveredRect() const {
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     const Lane& lane = lanes_.lanes()[i];
     if (lane.kind != LaneKind::track || lane.track != hovered->track) continue;
-    const analyzer::SpanText text = timeline()->describe(timeline()->tracks()[hovered->track], hovered->item);
     const int top = boxes_[i].rowTop + static_cast<int>(hovered->row) * boxes_[i].rowHeight - verticalScrollBar()->value();
-    return barRect(axis(), text.startNs, text.endNs, top, boxes_[i].rowHeight);
+    return barRect(axis(), hoveredSpan_.startNs, hoveredSpan_.endNs, top, boxes_[i].rowHeight);
   }
   return std::nullopt;
 }
@@ -212,6 +219,7 @@ void TimelineView::mousePressEvent(QMouseEvent* event) {
 
 void TimelineView::mouseMoveEvent(QMouseEvent* event) {
   const QPoint position = event->position().toPoint();
+  pointer_ = position;
   if (!drag_) {
     const auto item = itemAt(position);
     if (item == state_->hovered() && item) updateHover();  // the box follows the pointer
@@ -249,7 +257,7 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
 void TimelineView::mouseDoubleClickEvent(QMouseEvent* event) {
   const auto item = itemAt(event->position().toPoint());
   if (!item) return;
-  const analyzer::SpanText text = timeline()->describe(timeline()->tracks()[item->track], item->item);
+  const analyzer::SpanText text = describe(*item);
   zoomTo({text.startNs, text.endNs});
 }
 

@@ -60,6 +60,7 @@ class TimelineView : public QAbstractScrollArea {
   void rebuild();
   void updateSelection();
   void updateHover();
+  analyzer::SpanText describe(const ItemRef& item) const;
   std::optional<QRect> hoveredRect() const;
   bool showLabelTip(QHelpEvent* event);
 
@@ -75,6 +76,8 @@ class TimelineView : public QAbstractScrollArea {
   bool stale_ = true;
   bool announced_ = false;
   HoverBox* hoverBox_;
+  QPoint pointer_;               // where the mouse was last, in the viewport
+  TimeSpan hoveredSpan_;         // of ViewState::hovered()
 
   struct Drag {
     QPoint from;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/kernel_details.h"
+
+#include <algorithm>
+
+#include "warpmeter/analyzer/format.h"
+
+namespace warpmeter::gui {
+namespace {
+
+using analyzer::formatCount;
+using analyzer::formatTime;
+
+std::string fixed(double value, int decimals) { return QString::number(value, 'f', decimals).toStdString(); }
+
+void addTimes(const analyzer::FunctionSummary& function, KernelDetails& out) {
+  std::string launches = formatCount(function.time.count) + " timed";
+  if (function.untimed > 0) launches += ", " + formatCount(function.untimed) + " without times";
+  out.lines.emplace_back("launches", launches);
+  if (function.time.count == 0) return;
+  out.lines.emplace_back("total", formatTime(function.time.totalNs) + ", " +
+                                      analyzer::formatPercent(function.sharePct) + " of the kernel time");
+  out.lines.emplace_back("min / median", formatTime(function.time.minNs) + " / " + formatTime(function.time.medianNs));
+  out.lines.emplace_back("p95 / max", formatTime(function.time.p95Ns) + " / " + formatTime(function.time.maxNs));
+}
+
+void addOccupancy(const analyzer::DistinctSummary& distinct, KernelDetails& out) {
+  if (!distinct.occupancy) {
+    out.lines.emplace_back("occupancy", "not known: " + distinct.occupancyReason);
+    return;
+  }
+  const analyzer::Occupancy& o = *distinct.occupancy;
+  const std::string limiter = analyzer::limiterText(o);
+  out.lines.emplace_back("occupancy", analyzer::formatPercent(o.occupancyPct) + " possible" +
+                                          (limiter == "-" ? "" : ", held by " + limiter));
+  out.lines.emplace_back("blocks an SM", std::to_string(o.blocksPerSm) + " of " + std::to_string(o.warpsPerBlock) + " warps");
+  if (o.waves) {
+    std::string waves = fixed(*o.waves, 2);
+    if (o.tailPct && *o.tailPct > 0) waves += ", the last one " + analyzer::formatPercent(*o.tailPct) + " empty";
+    out.lines.emplace_back("waves", waves);
+  }
+}
+
+void addSize(const LoadedProfile& profile, const analyzer::FunctionSummary& function, KernelDetails& out) {
+  const analyzer::DistinctSummary& most = function.distinct.front();
+  const analyzer::DistinctKernel& kernel = profile.view->distinctKernels()[most.distinct];
+  const analyzer::LaunchConfig& config = profile.view->configs()[kernel.config];
+  std::string size = analyzer::formatDims(kernel.grid) + " x " + analyzer::formatDims(config.block);
+  if (config.clusterBlocks() > 0) size += ", cluster " + analyzer::formatDims(config.cluster);
+  if (function.distinct.size() > 1) size += " (most time of " + std::to_string(function.distinct.size()) + " sizes)";
+  out.lines.emplace_back("grid x block", size);
+  out.lines.emplace_back("a thread", std::to_string(config.registers) + " registers");
+  out.lines.emplace_back("a block", std::to_string(config.staticShared + config.dynamicShared) + " B shared memory");
+  addOccupancy(most, out);
+}
+
+}  // namespace
+
+KernelDetails kernelDetails(const LoadedProfile& profile, std::uint32_t function) {
+  KernelDetails out;
+  if (!profile.kernels || profile.kernels->functions.empty()) return out;
+  const auto& functions = profile.kernels->functions;
+  auto found = functions.begin();
+  if (function != analyzer::kNone) {
+    found = std::find_if(functions.begin(), functions.end(), [&](const auto& f) { return f.function == function; });
+    if (found == functions.end()) return out;
+  }
+  out.name = found->demangledName.empty() ? found->shortName : found->demangledName;
+  addTimes(*found, out);
+  if (!found->distinct.empty()) addSize(profile, *found, out);
+  return out;
+}
+
+}  // namespace warpmeter::gui

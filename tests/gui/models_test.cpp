@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The item models on a small profile, checked by Qt's own model tester as well.
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+#include <QSortFilterProxyModel>
+
+#include "gui/small_profile.h"
+#include "models/header_text.h"
+#include "models/kernel_table_model.h"
+#include "models/lane_model.h"
+
+namespace warpmeter::gui {
+namespace {
+
+using test::loadAll;
+using test::writeSmallProfile;
+constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
+
+class Models : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { profile_ = loadAll(writeSmallProfile()->path); }
+  static void TearDownTestSuite() { profile_.reset(); }
+  void SetUp() override { ASSERT_TRUE(profile_); }
+  static std::shared_ptr<const LoadedProfile> profile_;
+};
+std::shared_ptr<const LoadedProfile> Models::profile_;
+
+QStringList textsOf(const QAbstractItemModel& model, int column) {
+  QStringList out;
+  for (int row = 0; row < model.rowCount(); ++row) out << model.index(row, column).data().toString();
+  return out;
+}
+
+TEST_F(Models, LanesGoFromProcessToGpuToStreamsToThreads) {
+  LaneModel lanes;
+  const QAbstractItemModelTester tester(&lanes, kFatal);
+  lanes.setTimeline(profile_->timeline);
+  std::vector<LaneKind> kinds;
+  for (const Lane& lane : lanes.lanes()) kinds.push_back(lane.kind);
+  ASSERT_GE(kinds.size(), 7u);
+  EXPECT_EQ(kinds[0], LaneKind::process);
+  EXPECT_EQ(kinds[1], LaneKind::gpu);
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), LaneKind::gpu), 1);
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), LaneKind::track), 5);  // 7, 13, 13 copies, API, NVTX
+  const QStringList texts = textsOf(lanes, 0);
+  EXPECT_TRUE(texts[0].contains("train") && texts[0].contains("100")) << texts[0].toStdString();
+  EXPECT_TRUE(texts[1].contains("H200")) << texts[1].toStdString();
+  EXPECT_TRUE(texts[2].contains("stream 7")) << texts[2].toStdString();
+  lanes.setTimeline(nullptr);
+  EXPECT_EQ(lanes.rowCount(), 0);
+}
+
+TEST_F(Models, BoxesFollowEachOtherAndGrowWithTheRoom) {
+  LaneModel lanes;
+  lanes.setTimeline(profile_->timeline);
+  const std::vector<LaneBox> tight = lanes.boxes(10), wide = lanes.boxes(2000);
+  ASSERT_EQ(tight.size(), lanes.lanes().size());
+  for (std::size_t i = 1; i < tight.size(); ++i) EXPECT_EQ(tight[i].top, tight[i - 1].bottom());
+  EXPECT_GT(wide.back().bottom(), tight.back().bottom());
+  EXPECT_LE(wide.back().bottom(), 2000);
+  const int room = tight.back().bottom() + 50;
+  EXPECT_LE(lanes.boxes(room).back().bottom(), room);
+}
+
+TEST_F(Models, RowAtFindsWhatTheBoxesSay) {
+  LaneModel lanes;
+  lanes.setTimeline(profile_->timeline);
+  const std::vector<LaneBox> boxes = lanes.boxes(600);
+  EXPECT_FALSE(rowAt(lanes.lanes(), boxes, 0));                        // the process line
+  EXPECT_FALSE(rowAt(lanes.lanes(), boxes, boxes.back().bottom()));
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    for (int row = 0; row < lanes.lanes()[i].rows; ++row) {
+      const auto at = rowAt(lanes.lanes(), boxes, boxes[i].rowTop + row * boxes[i].rowHeight + boxes[i].rowHeight / 2);
+      ASSERT_TRUE(at);
+      EXPECT_EQ(at->lane, i);
+      EXPECT_EQ(at->row, row);
+    }
+  }
+}
+
+TEST_F(Models, TheTableShowsTheSummary) {
+  KernelTableModel model;
+  const QAbstractItemModelTester tester(&model, kFatal);
+  model.setProfile(profile_);
+  ASSERT_EQ(model.rowCount(), 2);
+  EXPECT_EQ(textsOf(model, KernelTableModel::kernel), QStringList({"alpha", "beta"}));  // 370 us, 50 us
+  EXPECT_EQ(textsOf(model, KernelTableModel::total), QStringList({"370 us", "50.0 us"}));
+  EXPECT_EQ(textsOf(model, KernelTableModel::calls), QStringList({"3", "1"}));
+  EXPECT_EQ(textsOf(model, KernelTableModel::median), QStringList({"100 us", "50.0 us"}));
+  // 64 registers on cc 9.0: 65536 / (64 * 32) = 32 of 64 warps.
+  EXPECT_TRUE(textsOf(model, KernelTableModel::occupancy)[0].startsWith("50")) << textsOf(model, KernelTableModel::occupancy)[0].toStdString();
+  EXPECT_TRUE(textsOf(model, KernelTableModel::heldBy)[0].contains("registers"));
+  EXPECT_TRUE(model.missingReason().isEmpty()) << model.missingReason().toStdString();
+}
+
+TEST_F(Models, NumbersSortAsNumbers) {
+  KernelTableModel model;
+  model.setProfile(profile_);
+  QSortFilterProxyModel sorted;
+  sorted.setSourceModel(&model);
+  sorted.setSortRole(KernelTableModel::sortRole);
+  sorted.sort(KernelTableModel::total, Qt::AscendingOrder);  // as text "370 us" < "50.0 us"
+  EXPECT_EQ(sorted.index(0, KernelTableModel::kernel).data().toString(), "beta");
+  sorted.sort(KernelTableModel::total, Qt::DescendingOrder);
+  EXPECT_EQ(sorted.index(0, KernelTableModel::kernel).data().toString(), "alpha");
+}
+
+TEST_F(Models, TheHeaderSaysQualityFirst) {
+  const HeaderText header = headerText(*profile_);
+  EXPECT_TRUE(header.complete);
+  EXPECT_TRUE(header.quality.startsWith("complete: 4 of 4 launches timed")) << header.quality.toStdString();
+  EXPECT_TRUE(header.run.contains("train (pid 100)")) << header.run.toStdString();
+  EXPECT_TRUE(header.run.contains("NVIDIA H200 (cc 9.0, 132 SMs)")) << header.run.toStdString();
+
+  LoadedProfile lossy = *profile_;
+  lossy.run->quality.complete = false;
+  lossy.run->quality.lostRecords = 12;
+  lossy.run->quality.losses = {{"pool_empty", "no buffer was free", 12, std::nullopt, std::nullopt}};
+  const HeaderText warned = headerText(lossy);
+  EXPECT_FALSE(warned.complete);
+  EXPECT_TRUE(warned.quality.startsWith("incomplete: ") && warned.quality.contains("12 records lost"));
+  EXPECT_EQ(warned.details, "pool_empty: 12 (no buffer was free)");
+}
+
+TEST_F(Models, TheFirstViewIsTheGpuWork) {
+  EXPECT_EQ(profile_->work, (TimeSpan{100'000, 500'000}));
+  EXPECT_LE(profile_->all.startNs, 80'000);
+  EXPECT_GE(profile_->all.endNs, 600'000);
+}
+
+}  // namespace
+}  // namespace warpmeter::gui
