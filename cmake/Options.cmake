@@ -19,7 +19,9 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 if(WARPMETER_STATIC)
-  add_link_options($<$<LINK_LANGUAGE:CXX>:-static-libstdc++> $<$<LINK_LANGUAGE:CXX>:-static-libgcc>)
+  # libgcc stays shared: the static one asks for _dl_find_object (GLIBC_2.35). Without --gc-sections libstdc++ brings
+  # arc4random (2.36) along for a random_device that nobody uses.
+  add_link_options($<$<LINK_LANGUAGE:CXX>:-static-libstdc++> -Wl,--gc-sections)
 endif()
 
 find_package(Threads REQUIRED)
