@@ -47,9 +47,7 @@ void* openIn(const char* toolkit) {
 }
 
 void* openLibrary(const char* explicitPath) {
-  if (explicitPath[0] != 0) {
-    if (void* handle = dlopen(explicitPath, kMode)) return handle;
-  }
+  if (explicitPath[0] != 0) return dlopen(explicitPath, kMode);
   // One that is there already (a framework's own copy) is the one that the driver will talk to.
   for (const char* soname : kSonames) {
     if (void* handle = dlopen(soname, kMode | RTLD_NOLOAD)) return handle;
@@ -84,6 +82,10 @@ void fillFunctions(CuptiLibrary& library, void* handle) {
 
 bool loadCupti(CuptiLibrary& library, const char* explicitPath) noexcept {
   void* handle = openLibrary(explicitPath);
+  if (handle == nullptr && explicitPath[0] != 0) {
+    std::snprintf(library.problem, sizeof library.problem, "WARPMETER_CUPTI=%.180s cannot be loaded", explicitPath);
+    return false;
+  }
   if (handle == nullptr) {
     std::snprintf(library.problem, sizeof library.problem,
                   "no libcupti.so.13 or .12 found; put its folder on LD_LIBRARY_PATH or set WARPMETER_CUPTI");

@@ -54,7 +54,7 @@ struct CuptiLibrary {
   char problem[256] = {};      // why it cannot be used; empty = usable
 };
 
-// Fills `library`; true when it is usable. `explicitPath` (may be empty) is tried before all others.
+// Fills `library`; true when it is usable. If `explicitPath` is not empty, that one and no other is tried.
 bool loadCupti(CuptiLibrary& library, const char* explicitPath) noexcept;
 
 }  // namespace warpmeter::inject

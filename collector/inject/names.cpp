@@ -10,21 +10,37 @@ namespace {
 
 constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
 
+std::uint64_t wordAt(const char* text) {
+  std::uint64_t word;
+  std::memcpy(&word, text, 8);
+  return word;
+}
+
+// Texts are short: eight bytes a step, the last step overlapping the one before instead of a loop over bytes.
 std::uint64_t hashOf(const char* text, std::uint64_t bytes) {
   std::uint64_t hash = bytes * kMix;
-  std::uint64_t word = 0;
-  while (bytes >= 8) {
-    std::memcpy(&word, text, 8);
+  const auto add = [&hash](std::uint64_t word) {
     hash = (hash ^ word) * kMix;
     hash ^= hash >> 29;
-    text += 8;
-    bytes -= 8;
+  };
+  if (bytes >= 8) {
+    std::uint64_t at = 0;
+    for (; at + 8 < bytes; at += 8) add(wordAt(text + at));
+    add(wordAt(text + bytes - 8));
+  } else {
+    std::uint64_t word = 0;
+    for (std::uint64_t i = 0; i < bytes; ++i) word |= std::uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
+    add(word);
   }
-  word = 0;
-  for (std::uint64_t i = 0; i < bytes; ++i) word |= std::uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
-  hash = (hash ^ word) * kMix;
-  hash ^= hash >> 32;
-  return hash * kMix;
+  return (hash ^ hash >> 32) * kMix;
+}
+
+bool equalBytes(const char* a, const char* b, std::uint64_t bytes) {
+  if (bytes < 8) return std::memcmp(a, b, bytes) == 0;
+  for (std::uint64_t at = 0; at + 8 < bytes; at += 8) {
+    if (wordAt(a + at) != wordAt(b + at)) return false;
+  }
+  return wordAt(a + bytes - 8) == wordAt(b + bytes - 8);
 }
 
 // References fit 32 bits without bit 63: the region is smaller than 2^32 * 8 bytes.
@@ -49,7 +65,7 @@ const wire::StringEntry* Names::entryOf(std::uint64_t reference) const noexcept 
 bool Names::sameText(std::uint32_t place, const char* text, std::uint64_t bytes) const noexcept {
   const wire::StringEntry* entry = entryOf(referenceTo(place));
   return entry != nullptr && entry->lengthPlusOne.load(std::memory_order_acquire) == bytes + 1 &&
-         std::memcmp(entry + 1, text, bytes) == 0;
+         equalBytes(reinterpret_cast<const char*>(entry + 1), text, bytes);
 }
 
 std::uint64_t Names::ofText(wire::StringKind kind, const char* text, std::uint64_t bytes) noexcept {

@@ -14,55 +14,58 @@ using wire::OwnKind;
 
 constinit std::atomic<std::uint64_t> gNextRangeId{1};
 
-NvtxRecord newRecord(OwnKind kind, std::uint32_t domainId) {
-  NvtxRecord record{};
-  record.header.kind = static_cast<std::uint32_t>(kind);
-  record.header.bytes = sizeof record;
-  record.header.t = realtimeNs();
-  record.domainId = domainId;
+NvtxRecord* begin(OwnThread& own, OwnKind kind, std::uint32_t domainId, std::uint64_t text, std::int64_t t) {
+  auto* record = reinterpret_cast<NvtxRecord*>(beginOwn(own, static_cast<std::uint32_t>(kind), sizeof(NvtxRecord), t));
+  if (record == nullptr) return nullptr;
+  record->text = text;
+  record->domainId = domainId;
   return record;
 }
 
-void fillEvent(NvtxRecord& record, const nvtxEventAttributes_t* event) {
-  if (event == nullptr || event->size < sizeof *event) return;
-  record.text = nvtxMessage(*event);
-  record.category = event->category;
-  if (event->colorType == NVTX_COLOR_ARGB) {
-    record.color = event->color;
+void fillEvent(NvtxRecord& record, const nvtxEventAttributes_t& event) {
+  record.category = event.category;
+  if (event.colorType == NVTX_COLOR_ARGB) {
+    record.color = event.color;
     record.hasColor = 1;
   }
   // Larger types belong to extensions whose payload is a pointer.
-  if (event->payloadType > NVTX_PAYLOAD_UNKNOWN && event->payloadType <= NVTX_PAYLOAD_TYPE_FLOAT) {
-    record.payload = event->payload.ullValue;
-    record.payloadType = static_cast<std::uint32_t>(event->payloadType);
+  if (event.payloadType > NVTX_PAYLOAD_UNKNOWN && event.payloadType <= NVTX_PAYLOAD_TYPE_FLOAT) {
+    record.payload = event.payload.ullValue;
+    record.payloadType = static_cast<std::uint32_t>(event.payloadType);
   }
 }
 
-void store(OwnKind kind, std::uint32_t domainId, std::uint64_t text, std::uint64_t rangeId) {
+void store(OwnThread& own, OwnKind kind, std::uint32_t domainId, std::uint64_t text, std::uint64_t rangeId) {
   if (!recordingHere()) return;
-  NvtxRecord record = newRecord(kind, domainId);
-  record.text = text;
-  record.rangeId = rangeId;
-  appendOwn(&record.header);
+  NvtxRecord* record = begin(own, kind, domainId, text, realtimeNs());
+  if (record == nullptr) return;
+  record->rangeId = rangeId;
+  publishOwn(own, &record->header);
+}
+void store(OwnKind kind, std::uint32_t domainId, std::uint64_t text, std::uint64_t rangeId) {
+  store(tOwn, kind, domainId, text, rangeId);
 }
 
 void storeEvent(OwnKind kind, std::uint32_t domainId, const nvtxEventAttributes_t* event, std::uint64_t rangeId) {
   if (!recordingHere()) return;
-  NvtxRecord record = newRecord(kind, domainId);
-  record.rangeId = rangeId;
-  fillEvent(record, event);
-  appendOwn(&record.header);
+  OwnThread& own = tOwn;
+  const std::int64_t t = realtimeNs();
+  const bool known = event != nullptr && event->size >= sizeof *event;
+  const std::uint64_t text = known ? nvtxMessage(*event) : wire::kNoString;  // may take a while: before begin()
+  NvtxRecord* record = begin(own, kind, domainId, text, t);
+  if (record == nullptr) return;
+  record->rangeId = rangeId;
+  if (known) fillEvent(*record, *event);
+  publishOwn(own, &record->header);
 }
 
 // Programs test what push and pop return, so levels are right even where nothing is recorded.
-int enter(std::uint32_t domainId) {
-  if (domainId >= OwnThread::kDomains) return 0;
-  return ownThread().depth[domainId]++;
+int enter(OwnThread& own, std::uint32_t domainId) {
+  return domainId < OwnThread::kDomains ? own.depth[domainId]++ : 0;
 }
-int leave(std::uint32_t domainId) {
+int leave(OwnThread& own, std::uint32_t domainId) {
   if (domainId >= OwnThread::kDomains) return 0;
-  std::int32_t& depth = ownThread().depth[domainId];
-  return depth > 0 ? --depth : -1;
+  return own.depth[domainId] > 0 ? --own.depth[domainId] : -1;
 }
 
 template <class Char>
@@ -92,29 +95,33 @@ void rangeEnd(nvtxRangeId_t id) { domainRangeEnd(nullptr, id); }
 
 template <class Char>
 int rangePush(const Char* message) {
-  store(OwnKind::nvtxPush, 0, textHere(message), 0);
-  return enter(0);
+  const std::uint64_t text = textHere(message);
+  OwnThread& own = tOwn;
+  store(own, OwnKind::nvtxPush, 0, text, 0);
+  return enter(own, 0);
 }
 int domainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
   const std::uint32_t id = nvtxDomainId(domain);
   storeEvent(OwnKind::nvtxPush, id, event, 0);
-  return enter(id);
+  return enter(tOwn, id);
 }
 int rangePushEx(const nvtxEventAttributes_t* event) { return domainRangePushEx(nullptr, event); }
 int domainRangePop(nvtxDomainHandle_t domain) {
   const std::uint32_t id = nvtxDomainId(domain);
-  store(OwnKind::nvtxPop, id, 0, 0);
-  return leave(id);
+  OwnThread& own = tOwn;
+  store(own, OwnKind::nvtxPop, id, 0, 0);
+  return leave(own, id);
 }
 int rangePop() { return domainRangePop(nullptr); }
 
 template <class Char>
 void domainNameCategory(nvtxDomainHandle_t domain, std::uint32_t category, const Char* name) {
   if (!recordingHere()) return;
-  NvtxRecord record = newRecord(OwnKind::nvtxCategory, nvtxDomainId(domain));
-  record.text = nvtxText(name);
-  record.category = category;
-  appendOwn(&record.header);
+  OwnThread& own = tOwn;
+  NvtxRecord* record = begin(own, OwnKind::nvtxCategory, nvtxDomainId(domain), nvtxText(name), realtimeNs());
+  if (record == nullptr) return;
+  record->category = category;
+  publishOwn(own, &record->header);
 }
 template <class Char>
 void nameCategory(std::uint32_t category, const Char* name) { domainNameCategory(nullptr, category, name); }

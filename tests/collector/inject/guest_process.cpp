@@ -20,7 +20,7 @@ std::int64_t GuestResult::value(const std::string& key) const {
   std::istringstream lines(output);
   std::string name, value;
   while (lines >> name >> value) {
-    if (name == key) return std::stoll(value);
+    if (name == key) return static_cast<std::int64_t>(std::stoull(value));  // negative ones are printed unsigned
   }
   return -1;
 }

@@ -20,7 +20,7 @@ inline constexpr char kEnvRun[] = "WARPMETER_RUN";              // run id, 32 he
 inline constexpr char kEnvApi[] = "WARPMETER_API";              // work, all, none
 inline constexpr char kEnvFlushMs[] = "WARPMETER_FLUSH_MS";
 inline constexpr char kEnvLaunchLatency[] = "WARPMETER_LAUNCH_LATENCY";  // "1", "force"
-inline constexpr char kEnvCuptiPath[] = "WARPMETER_CUPTI";      // a libcupti to use before all others
+inline constexpr char kEnvCuptiPath[] = "WARPMETER_CUPTI";      // the libcupti to use; no other is tried then
 
 struct Hello {
   std::uint64_t magic;
