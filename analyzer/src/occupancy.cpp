@@ -2,6 +2,7 @@
 #include "warpmeter/analyzer/occupancy.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -133,6 +134,23 @@ Result<void> check(const DeviceLimits& device, const KernelResources& kernel) {
   return {};
 }
 
+// Smaller is better, first to last: thread slots of the GPU without work, averaged over the waves (in millionths;
+// equal up to rounding counts as equal); if the grid fits one wave, warps on the busiest multiprocessor, then
+// idle multiprocessors; distance from 128 threads, below which blocks become many and above which they are coarse.
+std::array<double, 4> merit(const DeviceLimits& device, std::int64_t threads, const BlockSizeAdvice& advice) {
+  const Occupancy& o = advice.occupancy;
+  double usedPct = o.occupancyPct, busiest = 0, idleSms = 0;
+  if (o.waves) {
+    const double slots = std::ceil(*o.waves) * device.smCount * device.maxWarpsPerSm * kWarpSize;
+    usedPct = 100.0 * static_cast<double>(threads) / slots;
+    if (*o.waves <= 1) {
+      busiest = static_cast<double>(divideUp<std::int64_t>(advice.gridBlocks, device.smCount) * o.warpsPerBlock);
+      idleSms = device.smCount - o.busySms.value_or(0);
+    }
+  }
+  return {std::round((100.0 - usedPct) * 1e4), busiest, idleSms, std::fabs(std::log2(advice.blockThreads / 128.0))};
+}
+
 }  // namespace
 
 Result<Occupancy> occupancyOf(const DeviceLimits& device, const KernelResources& kernel) {
@@ -195,15 +213,7 @@ Result<std::vector<BlockSizeAdvice>> bestBlockSizes(const DeviceLimits& device, 
     if (!occupancy) return occupancy.error();
     if (occupancy->blocksPerSm > 0) out.push_back({block, changed.gridBlocks, std::move(*occupancy)});
   }
-  const auto score = [](const BlockSizeAdvice& a) {
-    const double pct = a.occupancy.occupancyPct * a.occupancy.tailEfficiencyPct.value_or(100.0) / 100.0;
-    return std::llround(pct * 1e6);  // equal up to rounding counts as equal
-  };
-  std::ranges::stable_sort(out, [&](const BlockSizeAdvice& a, const BlockSizeAdvice& b) {
-    if (score(a) != score(b)) return score(a) > score(b);
-    if (a.occupancy.busySms != b.occupancy.busySms) return a.occupancy.busySms > b.occupancy.busySms;
-    return (a.blockThreads >= 128) > (b.blockThreads >= 128);
-  });
+  std::ranges::stable_sort(out, {}, [&](const BlockSizeAdvice& a) { return merit(device, threads, a); });
   if (out.size() > count) out.resize(count);
   return out;
 }

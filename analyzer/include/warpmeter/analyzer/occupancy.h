@@ -86,8 +86,9 @@ struct BlockSizeAdvice {
 };
 
 // Every multiple of the warp size by the same calculator, with the same shared memory per block. Best first: by
-// occupancy over the whole grid (occupancy x tail efficiency; without a grid the occupancy), then by multiprocessors
-// that get work, then blocks of at least 128 threads, then the smaller block. At most `count`, none with 0 blocks.
+// the part of the GPU's thread slots that has work, averaged over the waves (without a grid: the occupancy); where
+// the grid fits one wave, by few warps on the busiest multiprocessor, then by multiprocessors that get work; then
+// the size nearest to 128. At most `count`, none that cannot be launched.
 Result<std::vector<BlockSizeAdvice>> bestBlockSizes(const DeviceLimits& device, const KernelResources& kernel,
                                                     std::size_t count = 8);
 
