@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kCutOff = "damaged or cut off: record or copy it again";
+
 Error make(ErrorKind kind, const fs::path& path, std::string_view text) {
   return {kind, fmt::format("{}: {}", path.string(), text)};
 }
@@ -51,7 +53,7 @@ Error explainForeign(const fs::path& path) {
   const auto ends = [&](std::string_view suffix) { return std::string_view(name).ends_with(suffix); };
 
   if (text.starts_with(std::string_view("SQLite format 3\0", 16))) {
-    return make(ErrorKind::truncated, path, "damaged or cut off: record or copy it again");
+    return make(ErrorKind::truncated, path, kCutOff);
   }
   const std::size_t firstSign = text.find_first_not_of(" \t\r\n");
   const bool json = firstSign != std::string_view::npos && (text[firstSign] == '{' || text[firstSign] == '[');
@@ -115,6 +117,15 @@ bool looksLikeNsys(const Db& db) {
   return false;
 }
 
+// SQLite takes a cut inside the last page for a short page; the header knows better. A file with a log may be
+// shorter than it says.
+bool isCutOff(const Db& db, const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  const std::int64_t pages = db.scalar("PRAGMA page_count"), pageSize = db.scalar("PRAGMA page_size");
+  return !error && pages > 0 && pageSize > 0 && size < static_cast<std::uintmax_t>(pages * pageSize);
+}
+
 Result<FileKind> kindOf(const Db& db, const fs::path& path) {
   if (db.scalar("PRAGMA application_id") == kApplicationId) {
     const std::int64_t version = db.scalar("PRAGMA user_version");
@@ -162,6 +173,7 @@ Result<OpenedFile> probeFile(const fs::path& path) {
   }
   if ((rc & 0xff) == SQLITE_NOTADB) return explainForeign(path);
   if (rc != SQLITE_OK) return toError(db.get(), path, "read it");
+  if (!hasLog && !file.copy && isCutOff(db, path)) return make(ErrorKind::truncated, path, kCutOff);
   Result<FileKind> kind = kindOf(db, path);
   if (!kind) return std::move(kind).error();
   file.kind = *kind;

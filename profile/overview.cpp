@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // WM_OVERVIEW: for every lane (process, device, context, stream) and every 1/4096 of the run the time in which
-// something ran there (union, not sum) and the kernel with most time. One pass over the rows in order of start,
+// something ran there (union, not sum) and the kernel that filled most of it. One pass over the rows in order of start,
 // which the indexes on start give without sorting.
 #include <algorithm>
 #include <cstdint>
@@ -58,12 +58,14 @@ class Overview {
     Lane& lane = lanes_[key];
     // Rows come in order of start, so what lies before this row's bucket is complete.
     if (!write(key, lane, scale_.bucketOf(start))) return false;
-    for (std::int64_t b = scale_.bucketOf(start); start < end && scale_.startOf(b) < end; ++b) {
-      const std::int64_t from = std::max(start, scale_.startOf(b));
-      const std::int64_t to = std::min(end, scale_.startOf(b + 1));
+    // Only what the row adds to the union counts, for busyNs and for its kernel: each bucket is visited about
+    // once, however many rows overlap.
+    const std::int64_t newFrom = std::max(start, lane.busyUntil);
+    for (std::int64_t b = scale_.bucketOf(newFrom); newFrom < end && scale_.startOf(b) < end; ++b) {
+      const std::int64_t ns = std::min(end, scale_.startOf(b + 1)) - std::max(newFrom, scale_.startOf(b));
       Bucket& bucket = lane.open[b];
-      bucket.busyNs += std::max<std::int64_t>(0, to - std::max(from, lane.busyUntil));
-      if (!isNull(name)) bucket.addKernel(name, to - from);
+      bucket.busyNs += ns;
+      if (!isNull(name)) bucket.addKernel(name, ns);
     }
     lane.busyUntil = std::max(lane.busyUntil, end);
     return true;

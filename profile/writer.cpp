@@ -95,7 +95,7 @@ Result<void> ProfileWriter::Impl::writeSchema(const SessionInfo& session) {
   if (db.open(path.string(), SQLITE_OPEN_READWRITE) != SQLITE_OK) return error("open the new profile");
   sqlite3_busy_timeout(db.get(), 5000);
   wal = !network;
-  if (Result<void> r = run("PRAGMA page_size=16384; PRAGMA synchronous=OFF; PRAGMA cache_size=-16384;"
+  if (Result<void> r = run("PRAGMA page_size=4096; PRAGMA synchronous=OFF; PRAGMA cache_size=-16384;"
                            "PRAGMA journal_mode=MEMORY; BEGIN", "set up the profile");
       !r) {
     return r;
