@@ -166,6 +166,9 @@ GuestCounters GuestMemory::counters() const {
 wire::GuestStatus GuestMemory::status() const {
   return static_cast<wire::GuestStatus>(header().status.load(std::memory_order_acquire));
 }
+wire::GuestStatus GuestMemory::problem() const {
+  return static_cast<wire::GuestStatus>(header().problem.load(std::memory_order_acquire));
+}
 std::string GuestMemory::statusText() const { return boundedText(header().statusText, sizeof(wire::Header::statusText)); }
 std::string GuestMemory::cuptiPath() const { return boundedText(header().cuptiPath, sizeof(wire::Header::cuptiPath)); }
 std::optional<int> GuestMemory::exitCode() const {

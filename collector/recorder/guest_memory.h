@@ -66,6 +66,7 @@ class GuestMemory {
 
   GuestCounters counters() const;
   wire::GuestStatus status() const;
+  wire::GuestStatus problem() const;   // blocked, refused, disabled; `starting` when there was none
   std::string statusText() const;      // copied, cut at the field's end
   std::string cuptiPath() const;
   std::optional<int> exitCode() const;

@@ -107,7 +107,7 @@ void ProcessState::noteCounters(const GuestCounters& c) {
 // Told once, when the process is gone.
 void ProcessState::statusLosses() {
   const std::string text = memory_->statusText();
-  switch (memory_->status()) {
+  switch (memory_->problem()) {
     case wire::GuestStatus::blocked: context_.countLoss(loss::kBlocked, text, kNull); break;
     case wire::GuestStatus::refused: context_.countLoss(loss::kRefused, text, kNull); break;
     case wire::GuestStatus::disabled: context_.countLoss(loss::kDisabled, text, kNull); break;
@@ -131,11 +131,12 @@ void ProcessState::refreshStatus() {
     info_.cuptiPath = memory_->cuptiPath();
   }
   const std::string text = memory_->statusText();
-  if (status == wire::GuestStatus::blocked) {
+  const auto problem = memory_->problem();
+  if (problem == wire::GuestStatus::blocked) {
     info_.status = "blocked: " + text;
-  } else if (status == wire::GuestStatus::refused) {
+  } else if (problem == wire::GuestStatus::refused) {
     info_.status = "refused: " + text;
-  } else if (status == wire::GuestStatus::disabled) {
+  } else if (problem == wire::GuestStatus::disabled) {
     info_.status = "disabled: " + text;
   } else {
     info_.status = cuptiRecords_ > 0 ? "recorded" : "no_gpu_work";

@@ -229,6 +229,10 @@ void Recorder::readControl(std::int64_t now) {
     if (message.kind == wire::ControlKind::appStarted) {
       app_ = App{};
       app_->pid = message.pid;
+      app_->info.pid = message.pid;
+      app_->info.globalPid = makeGlobalPid(message.pid);
+      app_->info.status = "no_gpu_work";
+      app_->startedNs = now;
       lastAppLookNs_ = 0;
       watchApp();
     } else if (message.kind == wire::ControlKind::appEnded && app_ && app_->pid == message.pid) {
@@ -243,7 +247,7 @@ void Recorder::readControl(std::int64_t now) {
 // The program's command line is there only after its exec, and gone after its exit: look until it has settled.
 void Recorder::watchApp() {
   const std::int64_t now = readClocks().monotonicNs;
-  if (app_->guest || now - lastAppLookNs_ < (lastAppLookNs_ - startedNs_ < kSecond ? kBusyTickMs : 500) * kMs) return;
+  if (app_->guest || now - lastAppLookNs_ < (now - app_->startedNs < kSecond ? kBusyTickMs : 500) * kMs) return;
   lastAppLookNs_ = now;
   ProcessInfo info = describe(app_->pid);
   if (info.argv.empty() || info.argv == app_->info.argv) return;

@@ -66,7 +66,7 @@ class Recorder {
   std::uint64_t outputBytes_ = 0;
 
   struct App {
-    std::int64_t pid = 0;
+    std::int64_t pid = 0, startedNs = 0;
     ProcessInfo info;
     bool guest = false, ended = false;
     int waitStatus = 0;
