@@ -314,8 +314,7 @@ void attachCuda() noexcept {
   const std::int64_t enteredNs = realtimeNs();
   if (!ensureSession(EntryPoint::cuda)) return;
   Session& session = gSession;
-  static constinit std::atomic<std::uint32_t> once{0};
-  if (once.exchange(1, std::memory_order_acq_rel) != 0) return;
+  if (session.cudaEntered.exchange(1, std::memory_order_acq_rel) != 0) return;
   session.header->injectionEnteredNs = enteredNs;
   identifyCupti();
   if (session.cupti.problem[0] != 0) {

@@ -25,7 +25,6 @@ alignas(64) constinit std::uint8_t gLossBuffer[kLossBytes] = {};
 // buffer only now and then goes back.
 struct RequestHistory {
   std::int64_t lastNs;
-  std::uint32_t tid;
   std::uint8_t classIndex;
 };
 constinit thread_local RequestHistory tHistory{};
@@ -117,10 +116,11 @@ void CUPTIAPI bufferRequested(std::uint8_t** buffer, std::size_t* size, std::siz
   }
   const std::int64_t start = realtimeNs();
   RequestHistory& history = tHistory;
-  if (history.tid == 0) history.tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  OwnThread& own = tOwn;
+  if (own.tid == 0) own.tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
   const int wanted = chooseClass(history, start, std::int64_t{session.options.flushMs} * 1000000);
   const bool stopped = session.header->recorderAlive.load(std::memory_order_relaxed) == 2;
-  const std::int64_t slot = stopped ? -1 : session.pool.take(wanted, wire::SlotSource::cupti, history.tid, start);
+  const std::int64_t slot = stopped ? -1 : session.pool.take(wanted, wire::SlotSource::cupti, own.tid, start);
   if (slot < 0) {
     if (!stopped) session.header->poolEmpty.fetch_add(1, std::memory_order_relaxed);
     giveLossBuffer(buffer, size);

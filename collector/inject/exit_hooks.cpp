@@ -48,6 +48,8 @@ void onExit(int status, void*) noexcept {
 
 }  // namespace
 
+void resetExitHook() noexcept { gRan.store(0, std::memory_order_relaxed); }
+
 void installExitHook() noexcept {
   if (gInstalled.fetch_add(1, std::memory_order_relaxed) >= kMaxInstalled) return;
   on_exit(onExit, nullptr);

@@ -8,4 +8,7 @@ namespace warpmeter::inject {
 // May be called again; the handler that runs first does the work, the others nothing.
 void installExitHook() noexcept;
 
+// In a forked child: what its parent did does not count.
+void resetExitHook() noexcept;
+
 }  // namespace warpmeter::inject

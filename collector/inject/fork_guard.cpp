@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "exit_hooks.h"
+#include "own_records.h"
 #include "session.h"
 
 namespace warpmeter::inject {
@@ -10,13 +12,28 @@ namespace {
 
 void inChild() noexcept {
   Session& session = gSession;
+  if (session.memory.base == nullptr) return;
   stopRecordingHere();
+  const bool cudaWasThere = session.cudaEntered.load(std::memory_order_relaxed) != 0;
   session.attached.store(0, std::memory_order_relaxed);
-  if (session.memory.base != nullptr) replaceByPrivateMemory(session.memory.base, session.memory.plan.totalBytes);
+  replaceByPrivateMemory(session.memory.base, session.memory.plan.totalBytes);
+  tOwn.slotStart = nullptr;
+  tOwn.used = tOwn.room = 0;
+  tOwn.tid = 0;
+  tOwn.busy = false;
+  resetExitHook();
+  // CUDA cannot be used after a fork, so CUPTI's state in this child is of no interest. But a parent that had used
+  // NVTX alone has left the child free to begin with CUDA, as fork servers of worker processes do.
+  if (!cudaWasThere) allowNewSession();
 }
+
+bool gInstalled = false;
 
 }  // namespace
 
-bool installForkGuard() noexcept { return pthread_atfork(nullptr, nullptr, inChild) == 0; }
+bool installForkGuard() noexcept {
+  if (!gInstalled) gInstalled = pthread_atfork(nullptr, nullptr, inChild) == 0;
+  return gInstalled;
+}
 
 }  // namespace warpmeter::inject

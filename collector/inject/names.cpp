@@ -50,6 +50,13 @@ constexpr std::uint64_t referenceTo(std::uint64_t place) { return wire::kStringB
 }  // namespace
 
 void Names::initialize(void* base) noexcept {
+  if (base_ != nullptr) {  // after a fork: what is in the tables refers to the parent's memory
+    for (PointerEntry& entry : pointers_) {
+      entry.pointer.store(0, std::memory_order_relaxed);
+      entry.meaning.store(0, std::memory_order_relaxed);
+    }
+    for (auto& text : texts_) text.store(0, std::memory_order_relaxed);
+  }
   base_ = base;
   generation_.store(1, std::memory_order_relaxed);  // 0 is what fresh entries have
 }

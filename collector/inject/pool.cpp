@@ -48,6 +48,14 @@ std::uint32_t SlotQueue::size() const noexcept {
 }
 
 void Pool::initialize(void* base, const wire::Plan& plan) noexcept {
+  // Also after a fork: everything from before belongs to the parent.
+  for (auto& where : where_) where.store(Where::fresh, std::memory_order_relaxed);
+  for (int c = 0; c < wire::kClassCount; ++c) {
+    count_[c] = takenBefore_[c] = usedLastSecond_[c] = 0;
+    fresh_[c].store(0, std::memory_order_relaxed);
+    taken_[c].store(0, std::memory_order_relaxed);
+  }
+  stock_.store(Stock::enough, std::memory_order_relaxed);
   base_ = static_cast<std::byte*>(base);
   header_ = wire::headerOf(base);
   slots_ = wire::slotsOf(base);
@@ -100,14 +108,11 @@ std::int64_t Pool::take(int classIndex, wire::SlotSource source, std::uint32_t t
       slot = round == 0 ? ready_[c].pop() : takeFresh(c);
     }
   }
-  if (slot < 0) {
-    noteLow();
-    return -1;
-  }
+  // What was asked for counts, not what there was: so the stock follows demand.
+  taken_[classIndex].fetch_add(1, std::memory_order_relaxed);
+  if (slot < 0 || ready_[classIndex].size() * 2 < wanted_[classIndex].load(std::memory_order_relaxed)) noteLow();
+  if (slot < 0) return -1;
   wire::Slot& taken = slots_[slot];
-  const std::uint32_t c = taken.classIndex;
-  taken_[c].fetch_add(1, std::memory_order_relaxed);
-  if (ready_[c].size() * 2 < wanted_[c].load(std::memory_order_relaxed)) noteLow();
   taken.validBytes.store(0, std::memory_order_relaxed);
   taken.source.store(static_cast<std::uint32_t>(source), std::memory_order_relaxed);
   taken.ownerTid.store(tid, std::memory_order_relaxed);
@@ -162,20 +167,27 @@ bool Pool::populate(std::uint32_t slot) noexcept {
 }
 
 void Pool::refill(std::int64_t nowMonotonicNs) noexcept {
-  stock_.store(Stock::enough, std::memory_order_relaxed);
   measureUse(nowMonotonicNs);
+  stock_.store(Stock::enough, std::memory_order_relaxed);
+  bool exhausted = false;
   for (int c = 0; c < wire::kClassCount; ++c) {
     while (ready_[c].size() < wanted_[c].load(std::memory_order_relaxed)) {
       const std::int64_t slot = takeFresh(c);
-      if (slot < 0) break;
+      if (slot < 0) {
+        exhausted = true;
+        break;
+      }
       // A slot whose pages could not be had still works, as a fresh one does.
       const bool there = populate(static_cast<std::uint32_t>(slot));
       slots_[slot].populated.store(there ? 1 : 0, std::memory_order_relaxed);
       where_[slot].store(Where::queued, std::memory_order_relaxed);
       ready_[c].push(static_cast<std::uint32_t>(slot));
-      if (!there) return;
+      if (!there) break;
     }
   }
+  // Nothing more to be had: waking us for each further request would help nobody. The next round comes with the next
+  // flush, or when the recorder returns slots.
+  if (exhausted) stock_.store(Stock::ordered, std::memory_order_relaxed);
 }
 
 std::int64_t Pool::slotAt(const void* address) const noexcept {

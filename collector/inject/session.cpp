@@ -79,6 +79,16 @@ constinit std::atomic<const std::atomic<std::uint32_t>*> gAlive{&kNever};
 
 void stopRecordingHere() noexcept { gAlive.store(&kNever, std::memory_order_release); }
 
+void allowNewSession() noexcept {
+  Session& session = gSession;
+  session.memory = SharedMemory{};
+  session.cudaEntered.store(0, std::memory_order_relaxed);
+  session.stopping.store(0, std::memory_order_relaxed);
+  session.flushing.store(0, std::memory_order_relaxed);
+  session.lentBuffers.store(0, std::memory_order_relaxed);
+  gPhase.store(Phase::none, std::memory_order_release);
+}
+
 bool ensureSession(EntryPoint entry) noexcept {
   Phase phase = Phase::none;
   const auto self = static_cast<pid_t>(syscall(SYS_gettid));

@@ -30,6 +30,7 @@ struct Session {
   CuptiLibrary cupti;
   RecordTable records;
   CUpti_SubscriberHandle subscriber = nullptr;
+  std::atomic<std::uint32_t> cudaEntered = 0;     // 1 once InitializeInjection was called
   std::atomic<std::uint32_t> attached = 0;        // 1 while CUPTI delivers to us
   std::atomic<std::uint32_t> stopping = 0;        // 1 once the exit handler ran: our thread calls CUPTI no more
   std::atomic<std::uint32_t> flushing = 0;        // 1 while our thread is inside CUPTI
@@ -53,6 +54,8 @@ inline bool recordingHere() noexcept {
   return gAlive.load(std::memory_order_acquire)->load(std::memory_order_relaxed) == 1;
 }
 void stopRecordingHere() noexcept;
+// In a forked child whose parent had no CUPTI attached: its own cuInit() may start a session of its own.
+void allowNewSession() noexcept;
 
 enum class EntryPoint : std::uint8_t { cuda, nvtx };
 

@@ -275,6 +275,24 @@ int nvtxThenCuda(const Arguments& arguments) {
   return normal(arguments);
 }
 
+int nvtxThenForkedCuda(const Arguments& arguments) {
+  nvtxRangePushA("parent");
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    nvtxRangePushA("before cuInit");  // nobody records yet
+    cuInit(0);
+    nvtxRangePushA("child");
+    nvtxRangePop();
+    std::exit(normal(arguments));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  nvtxRangePop();
+  report("childStatus", static_cast<std::uint64_t>(status));
+  return arguments.exitCode;
+}
+
 int nvtxMany(const Arguments& arguments) {
   nvtxRangePushA("first");  // loads the library
   nvtxRangePop();
@@ -325,6 +343,7 @@ int runHost(int argc, char** argv) {
   if (a.scenario == "reload") return reload(a);
   if (a.scenario == "nvtx") return nvtx(a);
   if (a.scenario == "nvtx-then-cuda") return nvtxThenCuda(a);
+  if (a.scenario == "nvtx-fork-cuda") return nvtxThenForkedCuda(a);
   if (a.scenario == "nvtx-many") return nvtxMany(a);
   if (a.scenario == "underscore-exit") {
     normal(a);

@@ -102,6 +102,31 @@ TEST(InjectNvtx, CudaMayComeLater) {
   EXPECT_EQ(ranges(guest)[OwnKind::nvtxPush].size(), 3u);
 }
 
+TEST(InjectNvtx, ForkedChildMayBeginWithCuda) {
+  TestRecorder recorder;
+  const GuestResult result = record(recorder, {"nvtx-fork-cuda", "--launches", "400"});
+  EXPECT_TRUE(result.exited(0));
+  EXPECT_EQ(result.value("childStatus"), 0);
+  ASSERT_EQ(recorder.guestCount(), 2u);
+  Guest& parent = recorder.guest(0);
+  Guest& child = recorder.guest(1);
+  EXPECT_NE(parent.peerPid, child.peerPid);
+  auto ofParent = ranges(parent), ofChild = ranges(child);
+  ASSERT_EQ(ofParent[OwnKind::nvtxPush].size(), 1u);
+  EXPECT_EQ(parent.text(ofParent[OwnKind::nvtxPush][0].text), "parent");
+  EXPECT_EQ(ofParent[OwnKind::nvtxPop].size(), 1u);
+  ASSERT_EQ(ofChild[OwnKind::nvtxPush].size(), 1u);
+  EXPECT_EQ(child.text(ofChild[OwnKind::nvtxPush][0].text), "child");
+  EXPECT_EQ(ofChild[OwnKind::nvtxPush][0].header.tid, static_cast<std::uint32_t>(child.peerPid));
+  std::size_t kernels = 0;
+  for (const Bytes& buffer : child.cuptiBuffers) {
+    forEachRecord(child, buffer, [&](std::uint32_t kind, const std::uint8_t*) { kernels += kind == 10 ? 1 : 0; });
+  }
+  EXPECT_EQ(kernels, 400u);
+  EXPECT_TRUE(parent.cuptiBuffers.empty());
+  EXPECT_EQ(child.status(), wire::GuestStatus::exiting);
+}
+
 TEST(InjectNvtx, ManyRangesFillSlotAfterSlot) {
   TestRecorder recorder;
   ASSERT_TRUE(record(recorder, {"nvtx-many", "--launches", "100000"}).exited(0));
