@@ -2,12 +2,40 @@
 #include "warpmeter/analyzer/run_summary.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace warpmeter::analyzer {
 namespace {
 
 std::optional<std::int64_t> known(std::int64_t v) { return isNull(v) ? std::nullopt : std::optional{v}; }
+
+// What recording took from the application's own threads, at least: callbacks, CUPTI's instrumentation and
+// resource work, buffer requests (ours, or CUPTI's record of them, which encloses ours). What the recording's own
+// threads and processes used is listed but not counted.
+std::optional<std::int64_t> ownCostOf(const ProfileView& view) {
+  struct Cost {
+    std::int64_t callbacksNs = 0, requestNs = 0, recordedRequestNs = 0, cuptiNs = 0;
+  };
+  constexpr std::int64_t kInstrumentation = 4, kResource = 5;  // ENUM_CUPTI_OVERHEAD_TYPE
+  std::map<std::int64_t, Cost> costs;  // by globalPid
+  for (const SelfCostInfo& c : view.selfCosts()) {
+    if (isNull(c.ns)) continue;
+    if (c.what == "guest.callbacks") costs[c.globalPid.value].callbacksNs += c.ns;
+    if (c.what == "guest.buffer_request") costs[c.globalPid.value].requestNs += c.ns;
+  }
+  if (costs.empty()) return std::nullopt;
+  for (const ViewOverhead& o : view.overheads()) {
+    if (o.process == kNone) continue;
+    Cost& cost = costs[view.processes()[o.process].info.globalPid.value];
+    const std::int64_t ns = std::max<std::int64_t>(o.endNs - o.startNs, 0);
+    if (o.type == kInstrumentation || o.type == kResource) cost.cuptiNs += ns;
+    if (view.name(o.name) == "CUPTI activity buffer request") cost.recordedRequestNs += ns;
+  }
+  std::int64_t total = 0;
+  for (const auto& [pid, c] : costs) total += c.callbacksNs + c.cuptiNs + std::max(c.requestNs, c.recordedRequestNs);
+  return total;
+}
 
 void qualityOf(const ProfileView& view, std::int64_t timed, Quality& out) {
   out.timed = timed;
@@ -24,15 +52,7 @@ void qualityOf(const ProfileView& view, std::int64_t timed, Quality& out) {
   }
   out.complete = !out.unfinished && out.losses.empty() && out.timed == out.launches;
   out.ownCosts.assign(view.selfCosts().begin(), view.selfCosts().end());
-  std::int64_t ownNs = 0;
-  bool any = false;
-  for (const SelfCostInfo& c : out.ownCosts) {
-    // The recorder is a process of its own: what it spends is not taken from the application's threads.
-    if (isNull(c.ns) || c.what.starts_with("recorder")) continue;
-    ownNs += c.ns;
-    any = true;
-  }
-  if (any) out.ownCostNs = ownNs;
+  out.ownCostNs = ownCostOf(view);
   if (!view.sources().empty()) out.countersReason = view.sources().front().session.counters;
 }
 

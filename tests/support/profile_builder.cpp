@@ -210,6 +210,7 @@ class DslWriter {
     o.overheadType = l.time(2);
     std::tie(o.start, o.end) = l.span(3);
     o.correlationId = l.number("corr", kNull);
+    if (l.text("name")) o.nameId = intern(*l.text("name"));
     return one(o);
   }
 

@@ -17,7 +17,7 @@
 //   sync     PID A..B type=N [corr=N gpu=0 ctx=1 stream=7]
 //   nvtx     PID/TID TEXT A..B [domain=N color=N startend]       or  nvtx PID/TID TEXT A mark
 //   domain   PID/TID N TEXT
-//   overhead PID/TID TYPE A..B [corr=N]                          TYPE: number of ENUM_CUPTI_OVERHEAD_TYPE
+//   overhead PID/TID TYPE A..B [corr=N name=TEXT]                TYPE: number of ENUM_CUPTI_OVERHEAD_TYPE
 //   mark     PID/TID KIND T [bytes=N ctx=N module=N]             KIND: as MarkKind
 //   loss     KIND [count=N from=T to=T pid=PID why=TEXT]
 //   cost     PID WHAT ns=T count=N

@@ -272,7 +272,8 @@ Result<void> Builder::readOverheads(const LoadOptions& options) {
                                                         std::span<const std::int64_t>) {
       for (const OverheadRow& r : rows) {
         data_->overheads.push_back({orZero(r.start) + offset, orZero(r.end) + offset, orZero(r.correlationId),
-                                    r.globalTid, orZero(r.overheadType), processOfThread(i, r.globalTid)});
+                                    r.globalTid, orZero(r.overheadType), processOfThread(i, r.globalTid),
+                                    strings_[i][r.nameId]});
       }
     };
     if (auto ok = data_->sources[i].reader->read({}, visit, options.stop); !ok) return ok;

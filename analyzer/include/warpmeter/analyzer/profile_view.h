@@ -88,6 +88,7 @@ struct ViewOverhead {
   std::int64_t startNs = 0, endNs = 0, correlation = 0, globalTid = kNull;
   std::int64_t type = 0;        // ENUM_CUPTI_OVERHEAD_TYPE
   std::uint32_t process = kNone;
+  NameId name = 0;              // of kinds that the enumeration lacks
 };
 struct ViewSource {
   std::shared_ptr<const ProfileReader> reader;

@@ -27,7 +27,7 @@ struct Quality {
   std::int64_t lostRecords = 0;           // sum of the known losses
   bool unknownLosses = false;
   std::vector<LossLine> losses;
-  std::optional<std::int64_t> ownCostNs;  // in the processes, at least; nullopt = not recorded
+  std::optional<std::int64_t> ownCostNs;  // on the application's threads, at least; nullopt = not recorded
   std::optional<double> ownCostPct;       // of the wall time
   std::vector<SelfCostInfo> ownCosts;     // item by item
   std::string countersReason;             // Reason id why there are no counters; "" = there are
@@ -53,7 +53,8 @@ struct RunSummary {
   std::size_t streamsUsed = 0, gpusUsed = 0, processes = 0, processesWithGpuWork = 0;
 };
 
-// Needs kernels and copies; api for causes and count, nvtx for its count. Errors: cancelled.
+// Needs kernels and copies; api for causes and count, nvtx for its count,
+// overheads for the own cost. Errors: cancelled.
 Result<RunSummary> summarizeRun(const ProfileView& view, const Limits& limits = {}, std::stop_token stop = {});
 
 }  // namespace warpmeter::analyzer
