@@ -2,8 +2,8 @@
 #include "warpmeter/analyzer/nvtx_summary.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
+#include <set>
 
 #include "src/cancelled.h"
 #include "src/intervals.h"
@@ -31,8 +31,8 @@ class Launches {
       begins.push_back(l.beginNs);
       ends.push_back(-l.endNs);
     }
-    firstBegin_ = minima(std::move(begins));
-    lastEnd_ = minima(std::move(ends));
+    firstBegin_ = minima(begins);
+    lastEnd_ = minima(ends);
   }
 
   std::pair<std::size_t, std::size_t> within(std::int64_t begin, std::int64_t end) const {
@@ -49,26 +49,27 @@ class Launches {
   const std::vector<Launch>& all() const { return launches_; }
 
  private:
-  using Levels = std::vector<std::vector<std::int64_t>>;  // [k][i]: least of the 2^k values from i on
-
-  static Levels minima(std::vector<std::int64_t> values) {
-    Levels levels{std::move(values)};
-    for (std::size_t width = 1; width * 2 <= levels[0].size(); width *= 2) {
-      const auto& below = levels.back();
-      std::vector<std::int64_t> level(below.size() - width);
-      for (std::size_t i = 0; i < level.size(); ++i) level[i] = std::min(below[i], below[i + width]);
-      levels.push_back(std::move(level));
-    }
-    return levels;
+  // A tree of minima in one array: leaves from n on, node i over 2i and 2i + 1.
+  static std::vector<std::int64_t> minima(const std::vector<std::int64_t>& values) {
+    const std::size_t n = values.size();
+    std::vector<std::int64_t> tree(2 * n);
+    std::ranges::copy(values, tree.begin() + static_cast<std::ptrdiff_t>(n));
+    for (std::size_t i = n; i-- > 1;) tree[i] = std::min(tree[2 * i], tree[2 * i + 1]);
+    return tree;
   }
-  static std::int64_t least(const Levels& levels, std::size_t from, std::size_t to) {
-    const auto k = static_cast<std::size_t>(std::bit_width(to - from) - 1);
-    return std::min(levels[k][from], levels[k][to - (std::size_t{1} << k)]);
+  static std::int64_t least(const std::vector<std::int64_t>& tree, std::size_t from, std::size_t to) {
+    std::int64_t out = INT64_MAX;
+    const std::size_t n = tree.size() / 2;
+    for (from += n, to += n; from < to; from /= 2, to /= 2) {
+      if (from % 2 == 1) out = std::min(out, tree[from++]);
+      if (to % 2 == 1) out = std::min(out, tree[--to]);
+    }
+    return out;
   }
 
   std::vector<Launch> launches_;
   std::vector<std::int64_t> sums_;
-  Levels firstBegin_, lastEnd_;
+  std::vector<std::int64_t> firstBegin_, lastEnd_;  // trees; the second one of negative ends
 };
 
 using TextKey = std::pair<NameId, NameId>;            // domain, text
@@ -103,6 +104,12 @@ class Summarizer {
 
  private:
   bool linkLaunches(std::stop_token stop) {
+    for (const ThreadLane& lane : view_.threads()) {
+      const auto& kinds = lane.nvtx.kind;
+      if (std::ranges::find(kinds, static_cast<std::uint8_t>(NvtxKind::startEnd)) != kinds.end()) {
+        startEnd_.insert(lane.process);
+      }
+    }
     for (const StreamLane& lane : view_.streams()) {
       if (stop.stop_requested()) return false;
       for (std::size_t i = 0; i < lane.kernels.size(); ++i) {
@@ -114,7 +121,7 @@ class Summarizer {
         const ThreadLane& thread = view_.threads()[ref.lane];
         const Launch launch{thread.api.startNs(ref.index), lane.kernels.startNs(i), lane.kernels.endNs(i)};
         launches_[{lane.process, thread.globalTid}].add(launch);
-        launches_[{lane.process, kNull}].add(launch);
+        if (startEnd_.contains(lane.process)) launches_[{lane.process, kNull}].add(launch);
       }
     }
     for (auto& [owner, launches] : launches_) launches.prepare();
@@ -170,6 +177,7 @@ class Summarizer {
 
   const ProfileView& view_;
   NvtxSummary out_;
+  std::set<std::uint32_t> startEnd_;  // processes with start/end ranges, which look at all threads
   std::map<ThreadKey, Launches> launches_;
   std::map<TextKey, Row> rows_;
   std::map<ThreadKey, std::vector<Interval>> covered_;

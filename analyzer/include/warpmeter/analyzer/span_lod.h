@@ -21,8 +21,8 @@ struct Bar {
 struct DensityColumn {
   std::int32_t pixel = 0;
   float busy = 0;                  // 0..1: part of the column's time in which something ran (all spans)
-  std::uint32_t item = 0;          // a span of the key that takes most of the column's time: exact up to 64
-                                   // spans in the column, from 64 evenly spaced ones and above
+  std::uint32_t item = 0;          // a span of the key that takes most of the column's time: exact up to 16
+                                   // spans in the column, above from 8 to 16 evenly spaced ones
 };
 
 struct RowPicture {
