@@ -62,12 +62,13 @@ std::uint32_t contextIdOf(CUcontext context) {
   return cupti.cuptiGetContextId(context, &id) == CUPTI_SUCCESS ? id : 0;
 }
 
+void onInitFinished() {
+  appendMark(kCuInitFinished, 0, 0, 0);
+  installExitHook();  // again: handlers run last in, first out, and the driver has installed its own by now
+}
+
 void onResource(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
   switch (id) {
-    case CUPTI_CBID_RESOURCE_CU_INIT_FINISHED:
-      appendMark(kCuInitFinished, 0, 0, 0);
-      installExitHook();  // again: handlers run last in, first out, and the driver has installed its own by now
-      break;
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
       appendMark(kContextCreated, contextIdOf(resource.context), 0, 0);
       installExitHook();
@@ -158,7 +159,12 @@ void CUPTIAPI bufferCompleted(CUcontext, std::uint32_t, std::uint8_t* buffer, st
 
 void CUPTIAPI onCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
   Session& session = gSession;
-  if (data == nullptr || !recordingHere() || session.attached.load(std::memory_order_relaxed) == 0) return;
+  if (!recordingHere() || session.attached.load(std::memory_order_relaxed) == 0) return;
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) {
+    onInitFinished();  // comes without data: there is no context yet
+    return;
+  }
+  if (data == nullptr) return;
   const std::int64_t start = realtimeNs();
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) onResource(id, *static_cast<const CUpti_ResourceData*>(data));
   if (domain == CUPTI_CB_DOMAIN_STATE) onState(id, *static_cast<const CUpti_StateData*>(data));

@@ -182,7 +182,8 @@ void warpmeterFakeCuptiResource(std::uint32_t cbid, std::uint32_t contextId, std
   std::uint32_t context = contextId;  // a fake CUcontext points to its id
   data.context = contextId == 0 ? nullptr : reinterpret_cast<CUcontext>(&context);
   data.resourceDescriptor = &module;
-  callBack(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+  // The real one has nothing to say about the end of cuInit: its callback comes without data.
+  callBack(CUPTI_CB_DOMAIN_RESOURCE, cbid, cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED ? nullptr : &data);
 }
 
 void warpmeterFakeCuptiState(State* state) {
