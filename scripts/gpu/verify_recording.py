@@ -67,7 +67,7 @@ def compare_launches(results, case, expected, rows):
             node_streams.add(row.stream)
         elif not streams.agrees(launch["stream"], row.stream):
             wrong_streams += 1
-    results.check(not differences and bool(rows), f"{case} rows",
+    results.check(not differences and bool(rows) == bool(expected), f"{case} rows",
                   "; ".join(differences) or f"name, grid, block, shared memory of {len(rows)} in order")
     results.check(wrong_streams == 0, f"{case} streams", f"{len(streams.to_file)} streams, one to one, "
                                                          f"{wrong_streams} launches elsewhere")
