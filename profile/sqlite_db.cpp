@@ -125,8 +125,11 @@ ErrorKind kindOfSqlite(int code, int systemError) {
 }  // namespace
 
 Error toError(sqlite3* db, const std::filesystem::path& path, std::string_view doing) {
+  const int lastErrno = errno;
   const int code = db ? sqlite3_extended_errcode(db) : SQLITE_NOMEM;
-  const int systemError = db ? sqlite3_system_errno(db) : 0;
+  int systemError = db ? sqlite3_system_errno(db) : 0;
+  // A COMMIT that fails leaves no errno with SQLite; the thread's own is that of the write then.
+  if (systemError == 0 && code == SQLITE_IOERR_WRITE) systemError = lastErrno;
   const ErrorKind kind = kindOfSqlite(code, systemError);
   if (kind == ErrorKind::diskFull) {
     const char* why = systemError == EFBIG ? "the file size limit (ulimit -f) is reached" : "the disk is full";

@@ -68,7 +68,7 @@ ProfileWriter::Impl::~Impl() {
   insertStrings = {};
   pageCount = {};
   db.close();
-  if (logFile >= 0) close(logFile);
+  if (reserveFile >= 0) close(reserveFile);
   // Closing any descriptor of the file drops SQLite's own locks on it: after db, therefore.
   if (lockFile >= 0) close(lockFile);
 }
@@ -124,27 +124,16 @@ Result<void> ProfileWriter::Impl::startLog() {
   if (!ok) return error("prepare the statements");
   if (!wal) return {};
   sqlite3_wal_hook(db.get(), onLogWritten, &logPages);  // in place of SQLite's own automatic checkpoint
-  logFile = ::open(beside(path, "-wal").c_str(), O_RDWR | O_CLOEXEC);
-  if (!reserveLog()) return Error{ErrorKind::diskFull, fmt::format("{}: the disk is full", path.string())};
   return {};
 }
 
-bool ProfileWriter::Impl::reserveLog() {
-  if (logFile < 0) return true;
-  const std::int64_t used = (logPages + 1) * (pageSize + 24);  // 24 bytes of header before every page
-  if (reservedTo >= used + options.reserveBytes) return true;
-  const std::int64_t until = used + 2 * options.reserveBytes;  // twice, to call this less often
-  if (fallocate(logFile, FALLOC_FL_KEEP_SIZE, 0, until) == 0) {
-    reservedTo = until;
-    return true;
-  }
-  if (errno != ENOSPC && errno != EDQUOT) {
-    // A file system without fallocate: no reserve, the loss row is tried without one.
-    close(logFile);
-    logFile = -1;
-    return true;
-  }
-  return false;
+Result<void> ProfileWriter::Impl::takeReserve() {
+  if (options.reserveBytes <= 0) return {};
+  reserveFile = ::open(folderOf(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  // A file system without nameless files or allocation (or a file size limit below the reserve): no reserve.
+  if (reserveFile < 0 || fallocate(reserveFile, FALLOC_FL_KEEP_SIZE, 0, options.reserveBytes) == 0) return {};
+  if (errno != ENOSPC && errno != EDQUOT) return {};
+  return errnoError(errno, path, "keep the reserve for a full disk");
 }
 
 Result<ProfileWriter> ProfileWriter::create(const std::filesystem::path& path, const SessionInfo& session,
@@ -153,6 +142,7 @@ Result<ProfileWriter> ProfileWriter::create(const std::filesystem::path& path, c
   if (Result<void> r = impl->createFile(); !r) return std::move(r).error();
   Result<void> written = impl->writeSchema(session);
   if (written) written = impl->startLog();
+  if (written) written = impl->takeReserve();
   if (!written) {
     impl.reset();
     removeAll(path);
@@ -173,27 +163,26 @@ Result<void> ProfileWriter::commit() {
   if (Result<void> r = w.refuseUnlessOpen(); !r) return r;
   if (Result<void> r = w.flushStrings(); !r) return r;
   if (Result<void> r = w.commitTransaction(); !r) return r;
-  if (Result<void> r = w.checkpointIfDue(); !r) return r;
-  if (w.reserveLog()) return {};
-  return Error{ErrorKind::diskFull, fmt::format("{}: the disk is full", w.path.string())};
+  w.checkpointIfDue();
+  return {};
 }
 
-Result<void> ProfileWriter::Impl::checkpointIfDue() {
-  if (!wal || logPages == 0) return {};
+void ProfileWriter::Impl::checkpointIfDue() {
+  if (!wal || logPages == 0) return;
   const auto now = std::chrono::steady_clock::now();
-  if (logPages * pageSize < checkpointBytes && now - lastCheckpoint < kCheckpointEvery) return {};
+  if (logPages * pageSize < checkpointBytes && now - lastCheckpoint < kCheckpointEvery) return;
   lastCheckpoint = now;
   int pages = 0, done = 0;
   const int rc = sqlite3_wal_checkpoint_v2(db.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
   if (rc == SQLITE_OK && pages == done) logPages = 0;  // the next transaction starts the log anew
   // The rows are safe in the log: a full disk here is for the next append or commit to find.
-  return {};
 }
 
 Result<void> ProfileWriter::closeOnFullDisk(std::string_view why, std::int64_t atNs, std::int64_t lostRows) {
   Impl& w = *impl_;
   if (w.state == Impl::State::finished) return w.refuseUnlessOpen();
   w.rollback();
+  if (w.reserveFile >= 0) close(std::exchange(w.reserveFile, -1));
   w.state = Impl::State::diskFull;
   // Closing must not move the log into a file that cannot grow.
   sqlite3_db_config(w.db.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of ProfileWriter, shared by the files that implement it.
 //
-// How the file stays readable when the disk is full: in WAL mode every write goes to FILE-wal until a
-// checkpoint. After every commit `reserveBytes` of blocks beyond the log's end are allocated (without changing
-// its size). When a write fails, the transaction is rolled back and the loss row fits into those blocks or into
-// the ones that the failed transaction had already filled. With a file size limit (ulimit -f) blocks do not
-// help; there the writer itself stops `reserveBytes` before the limit.
+// How the file stays readable when the disk is full: a nameless file in the same folder holds `reserveBytes` of
+// disk. When a write fails, the transaction is rolled back, the reserve is given up, and the loss row takes its
+// place. With a file size limit (ulimit -f) that does not help; there the writer itself stops before the limit.
 #pragma once
 
 #include <array>
@@ -39,6 +37,7 @@ struct ProfileWriter::Impl {
   Result<void> createFile();
   Result<void> writeSchema(const SessionInfo& session);
   Result<void> startLog();
+  Result<void> takeReserve();
 
   Error error(std::string_view doing) const { return toError(db.get(), path, doing); }
   Result<void> refuseUnlessOpen() const;
@@ -50,8 +49,7 @@ struct ProfileWriter::Impl {
   Result<void> checkFileSizeLimit();
   Result<void> commitTransaction();
   void rollback();
-  Result<void> checkpointIfDue();
-  bool reserveLog();  // false: the disk has less than the reserve left
+  void checkpointIfDue();
 
   std::filesystem::path path;
   WriterOptions options;
@@ -59,7 +57,7 @@ struct ProfileWriter::Impl {
   StringBatch stringBatch{strings};
   std::deque<Appender> appenders;  // by Table; a deque because SQLite keeps the batches' addresses
   int lockFile = -1;               // holds flock() while a recording is running; closed after `db`
-  int logFile = -1;
+  int reserveFile = -1;
   Db db;
   Statement beginStatement, commitStatement, insertStrings, pageCount;
 
@@ -69,7 +67,6 @@ struct ProfileWriter::Impl {
   std::int64_t pageSize = 0;
   std::int64_t flushedStrings = 0, committedStrings = 0;
   std::int64_t logPages = 0;  // of the log in use, by SQLite's WAL hook
-  std::int64_t reservedTo = 0;
   std::int64_t checkpointBytes = 0;
   std::optional<std::int64_t> fileLimit;
   std::chrono::steady_clock::time_point lastCheckpoint;

@@ -156,7 +156,8 @@ TEST(FileSizeLimitAtStart, NothingIsLeftBehind) {
               const struct rlimit limit {20'000, 20'000};
               check(setrlimit(RLIMIT_FSIZE, &limit) == 0, "setrlimit");
               const Result<ProfileWriter> writer = ProfileWriter::create(scratch / "a", {});
-              check(!writer && writer.error().kind == ErrorKind::diskFull, "create fails");
+              check(!writer && writer.error().kind == ErrorKind::diskFull, "create fails",
+                    writer ? "" : writer.error().message);
               check(std::filesystem::is_empty(scratch.folder()), "nothing is left behind");
             }),
             0);

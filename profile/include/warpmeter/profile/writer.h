@@ -17,7 +17,7 @@ namespace warpmeter {
 
 struct WriterOptions {
   bool overwrite = false;            // --force; else an existing file is ErrorKind::exists
-  std::int64_t reserveBytes = 1 << 20;  // kept free inside the file for the loss row when the disk is full
+  std::int64_t reserveBytes = 1 << 20;  // disk kept aside for the loss row when it is full
 };
 
 class ProfileWriter {
