@@ -6,7 +6,8 @@
 namespace warpmeter::recorder {
 namespace {
 
-constexpr std::int64_t kProfilerKey = 0;
+constexpr std::int64_t kProfilerKey = 0, kOtherRange = -1;
+constexpr std::size_t kMaxEarly = 65536;
 
 // end NULL (a mark, an event): a moment.
 template <class Row, class Keep>
@@ -75,8 +76,17 @@ void CaptureWindows::nvtxPop(ThreadDomain where, std::int64_t t) {
 }
 
 void CaptureWindows::nvtxStart(std::int64_t pid, std::int64_t rangeId, bool matches, std::int64_t t) {
-  if (!matches) return;
   const std::lock_guard lock(mutex_);
+  const auto early = early_.find({pid, rangeId});
+  if (early != early_.end()) {
+    if (matches) insert({t, std::max(t, early->second)});
+    early_.erase(early);
+    return;
+  }
+  if (!matches) {
+    ranges_[{pid, rangeId}] = kOtherRange;
+    return;
+  }
   ranges_[{pid, rangeId}] = nextKey_;
   open(pid, nextKey_++, t);
 }
@@ -84,8 +94,11 @@ void CaptureWindows::nvtxStart(std::int64_t pid, std::int64_t rangeId, bool matc
 void CaptureWindows::nvtxEnd(std::int64_t pid, std::int64_t rangeId, std::int64_t t) {
   const std::lock_guard lock(mutex_);
   const auto at = ranges_.find({pid, rangeId});
-  if (at == ranges_.end()) return;
-  close(pid, at->second, t);
+  if (at == ranges_.end()) {
+    if (early_.size() < kMaxEarly) early_[{pid, rangeId}] = t;
+    return;
+  }
+  if (at->second != kOtherRange) close(pid, at->second, t);
   ranges_.erase(at);
 }
 
@@ -97,6 +110,7 @@ void CaptureWindows::processEnded(std::int64_t pid, std::int64_t t) {
     close(pid, at->first.second, t);
   }
   std::erase_if(stacks_, [pid](const auto& entry) { return entry.first.pid == pid; });
+  std::erase_if(early_, [pid](const auto& entry) { return entry.first.first == pid; });
   std::erase_if(ranges_, [pid](const auto& entry) { return entry.first.first == pid; });
 }
 

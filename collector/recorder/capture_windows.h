@@ -39,7 +39,7 @@ class CaptureWindows {
   void nvtxPush(ThreadDomain where, bool matches, std::int64_t t);
   void nvtxPop(ThreadDomain where, std::int64_t t);
   void nvtxStart(std::int64_t pid, std::int64_t rangeId, bool matches, std::int64_t t);
-  void nvtxEnd(std::int64_t pid, std::int64_t rangeId, std::int64_t t);
+  void nvtxEnd(std::int64_t pid, std::int64_t rangeId, std::int64_t t);  // may come before its start
   void processEnded(std::int64_t pid, std::int64_t t);   // closes what it had open
 
   bool overlaps(std::int64_t start, std::int64_t end) const;
@@ -63,6 +63,7 @@ class CaptureWindows {
   std::map<ThreadDomain, std::vector<std::int64_t>> stacks_;          // key of the window it opened, or -1
   std::int64_t nextKey_ = 1;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> ranges_;  // (pid, rangeId) -> key
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> early_;   // ends without a start yet -> t
 };
 
 }  // namespace warpmeter::recorder

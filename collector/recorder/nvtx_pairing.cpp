@@ -23,15 +23,27 @@ void NvtxPairing::pop(std::int64_t globalTid, std::int64_t domainId, std::int64_
   out.push_back(row);
 }
 
-void NvtxPairing::start(NvtxRow row) {
+void NvtxPairing::start(NvtxRow row, std::vector<NvtxRow>& out) {
   row.eventType = nvtx_event::kStartEnd;
-  started_[row.rangeId] = row;
+  const auto early = early_.find(row.rangeId);
+  if (early == early_.end()) {
+    started_[row.rangeId] = row;
+    return;
+  }
+  row.end = early->second.t;
+  row.endGlobalTid = early->second.globalTid;
+  early_.erase(early);
+  out.push_back(row);
 }
 
 void NvtxPairing::end(std::int64_t rangeId, std::int64_t globalTid, std::int64_t t, std::vector<NvtxRow>& out) {
   const auto at = started_.find(rangeId);
   if (at == started_.end()) {
-    ++orphans_;
+    if (early_.size() < kMaxEarly) {
+      early_[rangeId] = {globalTid, t};
+    } else {
+      ++orphans_;
+    }
     return;
   }
   NvtxRow row = at->second;
@@ -55,6 +67,8 @@ std::int64_t NvtxPairing::closeAll(std::int64_t t, std::vector<NvtxRow>& out) {
   for (auto& [id, row] : started_) close(row);
   stacks_.clear();
   started_.clear();
+  orphans_ += static_cast<std::int64_t>(early_.size());
+  early_.clear();
   return closed;
 }
 

@@ -30,9 +30,11 @@ void OwnRecords::decode(std::span<const std::byte> bytes, RowBatch& out) {
     }
   });
   if (!whole) context_.countLoss(loss::kInvalid, "a buffer of NVTX records could not be read to its end", kNull);
-  if (const auto orphans = nvtx_.takeOrphans(); orphans != 0) {
-    context_.countLoss(loss::kNvtxOrphan, "NVTX ranges were ended that had not begun while recording", orphans);
-  }
+  countOrphans();
+}
+
+void OwnRecords::countOrphans() {
+  context_.countLoss(loss::kNvtxOrphan, "NVTX ranges were ended that had not begun while recording", nvtx_.takeOrphans());
 }
 
 NvtxRow OwnRecords::rowOf(const wire::NvtxRecord& r) {
@@ -69,7 +71,7 @@ void OwnRecords::nvtx(const wire::NvtxRecord& r, RowBatch& out) {
     case wire::OwnKind::nvtxStart: {
       NvtxRow row = rowOf(r);
       row.rangeId = static_cast<std::int64_t>(r.rangeId);
-      nvtx_.start(row);
+      nvtx_.start(row, out.nvtx);
       break;
     }
     case wire::OwnKind::nvtxEnd:
@@ -104,9 +106,8 @@ void OwnRecords::mark(const wire::MarkRecord& r, RowBatch& out) {
 
 void OwnRecords::processEnded(std::int64_t t, RowBatch& out) {
   const auto closed = nvtx_.closeAll(t, out.nvtx);
-  if (closed != 0) {
-    context_.countLoss(loss::kNvtxOpen, "NVTX ranges were open when the process ended: their ends are its end", closed, t);
-  }
+  context_.countLoss(loss::kNvtxOpen, "NVTX ranges were open when the process ended: their ends are its end", closed, t);
+  countOrphans();
 }
 
 }  // namespace warpmeter::recorder

@@ -24,6 +24,7 @@ class OwnRecords {
   std::size_t openRanges() const { return nvtx_.open(); }
 
  private:
+  void countOrphans();
   void nvtx(const wire::NvtxRecord& record, RowBatch& out);
   void mark(const wire::MarkRecord& record, RowBatch& out);
   NvtxRow rowOf(const wire::NvtxRecord& record);

@@ -56,7 +56,9 @@ TEST(GuestMemory, refusesWhatCannotBeALayout) {
     damage(guest.header());
     const auto memory = GuestMemory::view(guest.base(), guest.bytes());
     EXPECT_FALSE(memory.ok()) << "damage " << index;
-    if (!memory) EXPECT_EQ(memory.error().kind, ErrorKind::foreign);
+    if (!memory) {
+      EXPECT_EQ(memory.error().kind, ErrorKind::foreign);
+    }
     ++index;
   }
 }

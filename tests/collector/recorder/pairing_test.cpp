@@ -76,7 +76,7 @@ TEST(NvtxPairing, endsOpenRangesWithTheProcess) {
   nvtx.push(pushed(1, 0, 10, 100));
   NvtxRow started = pushed(2, 0, 15, 101);
   started.rangeId = 9;
-  nvtx.start(started);
+  nvtx.start(started, out);
   EXPECT_EQ(nvtx.closeAll(50, out), 2);
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(out[0].end, 50);
@@ -90,7 +90,9 @@ TEST(NvtxPairing, countsEndsWithoutBeginning) {
   nvtx.pop(1, 0, 20, out);
   nvtx.end(77, 1, 20, out);
   EXPECT_TRUE(out.empty());
-  EXPECT_EQ(nvtx.takeOrphans(), 2);
+  EXPECT_EQ(nvtx.takeOrphans(), 1);
+  EXPECT_EQ(nvtx.closeAll(50, out), 0);
+  EXPECT_EQ(nvtx.takeOrphans(), 1);  // no beginning came any more
   EXPECT_EQ(nvtx.takeOrphans(), 0);
 }
 
@@ -99,12 +101,26 @@ TEST(NvtxPairing, startAndEndMayBeOnTwoThreads) {
   std::vector<NvtxRow> out;
   NvtxRow started = pushed(2, 0, 15, 101);
   started.rangeId = 9;
-  nvtx.start(started);
+  nvtx.start(started, out);
   nvtx.end(9, 3, 30, out);
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].eventType, nvtx_event::kStartEnd);
   EXPECT_EQ(out[0].globalTid, 2);
   EXPECT_EQ(out[0].endGlobalTid, 3);
+}
+
+TEST(NvtxPairing, anEndMayArriveBeforeItsBeginning) {
+  NvtxPairing nvtx;
+  std::vector<NvtxRow> out;
+  nvtx.end(9, 3, 30, out);
+  NvtxRow started = pushed(2, 0, 15, 101);
+  started.rangeId = 9;
+  nvtx.start(started, out);
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(out[0].start, 15);
+  EXPECT_EQ(out[0].end, 30);
+  EXPECT_EQ(nvtx.open(), 0u);
+  EXPECT_EQ(nvtx.takeOrphans(), 0);
 }
 
 ApiRow call(std::int64_t thread, std::int64_t start, std::int64_t end) {
@@ -218,6 +234,10 @@ TEST(CaptureWindows, nvtxRangesOfAnyThreadAndNested) {
   EXPECT_TRUE(windows.overlaps(299, 400));
   EXPECT_FALSE(windows.overlaps(51, 199));
   EXPECT_TRUE(windows.overlaps(45, 46));
+  windows.nvtxEnd(1, 4, 700);
+  windows.nvtxStart(1, 4, true, 600);
+  EXPECT_TRUE(windows.overlaps(650, 651));
+  EXPECT_FALSE(windows.overlaps(701, 702));
 }
 
 TEST(CaptureWindows, filterKeepsRowsAboutTheProcess) {

@@ -76,7 +76,7 @@ TEST_F(Walk, salvageFindsEveryWholeRecordBetweenRandomHoles) {
       if (kernel) {
         appendRecord(record, kernelRecord(i, random() % 2 == 0 ? (wire::kStringBit | 4) : 0x7f0012345678, start, start + 900));
       } else {
-        appendRecord(record, apiRecord(random() % 2 == 0, 211, i, kPid, 1 + random() % 9, start, start + 400));
+        appendRecord(record, apiRecord(random() % 2 == 0, 211, i, kPid, static_cast<std::uint32_t>(1 + random() % 9), start, start + 400));
       }
       switch (random() % 6) {
         case 0:  // reserved only
@@ -97,7 +97,9 @@ TEST_F(Walk, salvageFindsEveryWholeRecordBetweenRandomHoles) {
     EXPECT_EQ(std::set<std::uint32_t>(found.begin(), found.end()), whole) << "round " << round;
     EXPECT_EQ(found.size(), whole.size()) << "round " << round;
     EXPECT_LE(stats.holes, damaged) << "round " << round;
-    if (damaged == 0) EXPECT_EQ(stats.holes, 0) << "round " << round;
+    if (damaged == 0) {
+      EXPECT_EQ(stats.holes, 0) << "round " << round;
+    }
   }
 }
 
