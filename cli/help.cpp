@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/text.h"
 #include "cli/version.h"
 
 namespace warpmeter::cli {
@@ -35,22 +36,6 @@ std::string usageLine(const VerbSpec& verb) {
 }
 
 }  // namespace
-
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
-  std::string out, line;
-  while (!text.empty()) {
-    const auto space = text.find(' ');
-    const auto word = text.substr(0, space);
-    if (!line.empty() && line.size() + 1 + word.size() > width) {
-      out += line + "\n" + std::string(indent, ' ');
-      line.clear();
-    }
-    if (!line.empty()) line += ' ';
-    line += word;
-    text = space == std::string_view::npos ? std::string_view{} : text.substr(space + 1);
-  }
-  return out + line;
-}
 
 std::string overviewHelp() {
   std::string out =

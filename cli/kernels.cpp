@@ -9,7 +9,6 @@
 #include "cli/app_process.h"
 #include "cli/environment.h"
 #include "cli/exit_codes.h"
-#include "cli/help.h"
 #include "cli/installation.h"
 #include "cli/json.h"
 #include "cli/subprocess.h"

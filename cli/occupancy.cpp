@@ -36,7 +36,7 @@ const CommonGpu* commonGpu(int major, int minor) {
 Error usage(const std::string& text) { return Error{ErrorKind::usage, text + "; see 'warpmeter occupancy --help'"}; }
 
 std::string launchLine(const analyzer::KernelResources& k) {
-  auto text = fmt::format("{}, {} each, shared memory {} B static + {} B dynamic", counted(k.blockThreads, "thread"),
+  auto text = fmt::format("blocks of {}, {}, {} B static and {} B dynamic shared memory", counted(k.blockThreads, "thread"),
                           counted(k.registersPerThread, "register"), analyzer::formatCount(k.staticShared), analyzer::formatCount(k.dynamicShared));
   if (k.clusterBlocks > 1) text += fmt::format(", clusters of {}", k.clusterBlocks);
   if (k.carveoutPct) text += fmt::format(", carve-out {} %", *k.carveoutPct);
@@ -82,9 +82,9 @@ int fromNumbers(const Arguments& a) {
     return kOk;
   }
   const auto style = styleFor(STDOUT_FILENO);
-  const auto gpu = assumed && kernel->gridBlocks > 0 ? fmt::format(", {} SMs as {} (another: --sms)", sms, common->name) : "";
-  std::fputs(style.line(fmt::format("cc {}{}: {}", cc, gpu, launchLine(*kernel))).c_str(), stdout);
-  std::fputs("\n\n", stdout);
+  std::fputs((style.line(fmt::format("cc {}: {}", cc, launchLine(*kernel))) + "\n").c_str(), stdout);
+  if (assumed && kernel->gridBlocks > 0) fmt::print("{} SMs as {}; for another GPU: --sms N\n", sms, common->name);
+  std::fputs("\n", stdout);
   std::fputs(occupancyText(*device, *kernel, *occupancy, style).c_str(), stdout);
   return kOk;
 }

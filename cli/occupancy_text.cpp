@@ -97,10 +97,10 @@ std::string allowsText(const Occupancy& o) {
 std::string wavesText(const DeviceLimits& device, const KernelResources& kernel, const Occupancy& o) {
   if (!o.waves) return "";
   auto text = fmt::format("WAVES      {} on {} SMs: {:.2f} waves", counted(kernel.gridBlocks, "block"), device.smCount, *o.waves);
-  if (o.busySms && *o.busySms < device.smCount) return text + fmt::format("; {} SMs get no block at all\n", device.smCount - *o.busySms);
-  if (o.tailPct && *o.tailPct > 0) text += fmt::format("; the last wave is {} empty", formatPercent(*o.tailPct));
-  if (o.tailEfficiencyPct && *o.tailEfficiencyPct < 100) text += fmt::format(", {} of the waves' room is used", formatPercent(*o.tailEfficiencyPct));
-  return text + "\n";
+  if (o.busySms && *o.busySms < device.smCount) return text + fmt::format("; {} SMs get no block at all", device.smCount - *o.busySms);
+  if (o.tailPct && *o.tailPct > 0) text += fmt::format("; the last one is {} empty", formatPercent(*o.tailPct));
+  if (o.tailEfficiencyPct && *o.tailEfficiencyPct < 100) text += fmt::format("; {} of the room is used", formatPercent(*o.tailEfficiencyPct));
+  return text;
 }
 
 Json limitJson(int blocks) { return blocks == analyzer::kUnlimited ? Json(nullptr) : Json(blocks); }
@@ -121,14 +121,15 @@ std::string occupancyText(const DeviceLimits& device, const KernelResources& ker
   out += style.line(fmt::format("           a block takes {} registers and {} B of shared memory; the SM has {} of it", formatCount(o.registersPerBlock),
                                 formatCount(o.sharedPerBlock), formatCount(o.carveoutBytes) + " B")) + "\n";
   if (o.activeClusters) out += fmt::format("           {} on the GPU at a time{}\n", counted(*o.activeClusters, "cluster"), o.clusterEstimated ? " (estimated)" : "");
-  out += style.line(wavesText(device, kernel, o));
+  if (const auto waves = wavesText(device, kernel, o); !waves.empty()) out += style.line(waves) + "\n";
 
   const std::vector<Align> columns{Align::left, Align::right, Align::right, Align::right, Align::left, Align::right, Align::right};
   const std::vector<std::string> heading{"", "blocks/SM", "warps/SM", "occupancy", "held by", o.waves ? "waves" : "", o.tailPct ? "tail" : ""};
   if (auto best = analyzer::bestBlockSizes(device, kernel, kBlockSizes); best && !best->empty()) {
     TextTable table(columns);
     table.heading(heading);
-    for (const auto& a : *best) table.row(cellsOf(fmt::format("block {}", a.blockThreads), a.occupancy));
+    for (const auto& a : *best)
+      if (&a == &best->front() || a.occupancy.warpsPerSm >= o.warpsPerSm) table.row(cellsOf(fmt::format("block {}", a.blockThreads), a.occupancy));
     out += "\n" + style.heading("BEST BLOCK SIZES") + " same shared memory per block" + (kernel.gridBlocks > 0 ? ", same number of threads" : "") + "\n" + table.render(style, 2);
   }
   if (const auto rows = whatIfs(device, kernel, o); !rows.empty()) {

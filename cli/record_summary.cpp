@@ -80,7 +80,7 @@ std::vector<std::string> summaryLines(const RecordedRun& run) {
   const auto file = harmless(run.file.string());
   lines.push_back(fmt::format("file {} ({}, {}{})   next: warpmeter report {}", file, formatBytes(s.fileBytes),
                               s.complete ? "complete" : "incomplete",
-                              s.journalDeleted ? "" : "; keep its -wal file beside it", shellQuoted(file)));
+                              s.journalDeleted ? "" : "; keep its -wal file beside it", shellQuoted(file.starts_with("./") ? file.substr(2) : file)));
   return lines;
 }
 

@@ -34,8 +34,9 @@ std::string nextLine(const ReportData& data, const ReportOptions& options) {
   const auto file = shellQuoted(harmless(data.file.string()));
   std::string line;
   if (options.kernel.empty() && !data.kernels.functions.empty())
+    // A part of the name is enough.
     line = fmt::format("next: warpmeter report {} --kernel {}", file,
-                       shellQuoted(harmless(data.kernels.functions.front().shortName)));
+                       shellQuoted(harmless(std::string_view(data.kernels.functions.front().shortName).substr(0, 32))));
   if (access((installation().prefix / "bin/warpmeter-gui").c_str(), X_OK) == 0)
     line += fmt::format("{} warpmeter-gui {}", line.empty() ? "next:" : " |", file);
   return line.empty() ? "" : line + "\n";

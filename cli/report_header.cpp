@@ -28,6 +28,7 @@ const analyzer::ViewProcess* mainProcess(const ReportData& data) {
 std::string exitText(const std::string& how) {
   if (how.starts_with("exited(") && how.ends_with(")")) return "exit " + how.substr(7, how.size() - 8);
   if (how.starts_with("killed(") && how.ends_with(")")) return "killed by signal " + how.substr(7, how.size() - 8);
+  if (how == "still running") return "still running";
   return how == "unknown" ? "end unknown" : harmless(how);
 }
 
@@ -44,7 +45,8 @@ std::string titleLine(const ReportData& data, const Style& style) {
   }
   if (data.fromNsys()) parts.push_back(fmt::format("nsys export {}", data.reader().schemaVersion()));
   if (const auto count = data.view.processes().size(); count > 1)
-    parts.push_back(fmt::format("{} processes, {} with GPU work", count, data.run.processesWithGpuWork));
+    parts.push_back(data.run.processesWithGpuWork == count ? fmt::format("{} processes", count)
+                                                           : fmt::format("{} processes ({} with GPU work)", count, data.run.processesWithGpuWork));
   const auto gpu = gpuTitle(data.view);
   parts.push_back(runTime(data.run.time.wallNs()) + (gpu.empty() ? "" : " on " + gpu));
   // Too long for one line: the GPU gets its own.
@@ -65,7 +67,8 @@ std::string lossText(const analyzer::LossLine& loss) {
 
 std::string qualityText(const ReportData& data, const Style& style) {
   const auto& q = data.run.quality;
-  const auto timed = fmt::format("{} of {} timed", formatCount(q.timed), counted(q.launches, "launch", "launches"));
+  const auto timed = q.launches == 0 ? std::string("no launches")
+                                     : fmt::format("{} of {} timed", formatCount(q.timed), counted(q.launches, "launch", "launches"));
   std::string line;
   if (data.fromNsys()) {
     line = fmt::format("{}; an nsys export does not say what was lost", timed);
@@ -98,10 +101,9 @@ std::string statusText(const ReportData& data, const Style& style) {
   return out;
 }
 
-std::string idlePart(const analyzer::ProfileView& view, const analyzer::IdlePart& part, const TimeScale& scale) {
+std::string idlePart(const analyzer::ProfileView& view, const analyzer::IdlePart& part, const std::string& time) {
   using enum analyzer::IdleCause;
   const auto call = harmless(analyzer::apiBaseName(view.name(part.api)));
-  const auto time = scale(part.ns);
   switch (part.cause) {
     case launching: return "host launching " + time;
     case sync: return fmt::format("in {} {}", call.empty() ? "a synchronizing call" : call, time);
@@ -123,12 +125,14 @@ std::string timeText(const ReportData& data, const Style& style) {
   const auto& t = data.run.time;
   if (!t.anyGpuWork) return style.heading("TIME") + fmt::format("       {}: no GPU work in this recording\n", runTime(t.wallNs()));
   const TimeScale scale(t.wallNs());
-  std::string busy = "kernels " + scale(t.kernelNs);
-  if (t.copyNs > 0) busy += ", copies " + scale(t.copyNs);
-  if (t.bothNs > 0) busy += fmt::format(", {} of it both at once", scale(t.bothNs));
+  // What would show as 0.00 keeps its digits in a smaller unit.
+  const auto part = [&](std::int64_t ns) { return ns >= t.wallNs() / 100 ? scale(ns) : analyzer::formatTime(ns); };
+  std::string busy = "kernels " + part(t.kernelNs);
+  if (t.copyNs > 0) busy += ", copies " + part(t.copyNs);
+  if (t.bothNs > 0) busy += fmt::format(", {} of it both at once", part(t.bothNs));
   std::string idle;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, t.idle.size()); ++i)
-    if (shareOf(t.idle[i].ns, t.idleNs) >= 1) idle += (idle.empty() ? "" : ", ") + idlePart(data.view, t.idle[i], scale);
+    if (shareOf(t.idle[i].ns, t.idleNs) >= 1) idle += (idle.empty() ? "" : ", ") + idlePart(data.view, t.idle[i], part(t.idle[i].ns));
 
   struct Row {
     const char* name;
@@ -147,10 +151,11 @@ std::string timeText(const ReportData& data, const Style& style) {
   }
   std::string out = fmt::format("{}                  of {}\n", style.heading("TIME"), runTime(t.wallNs()));
   for (const auto& row : rows) {
-    auto line = fmt::format("  {:<9}  {}  {:>7}  {}  {}", row.name, padLeft(scale(row.ns), widest),
-                            formatPercent(shareOf(row.ns, t.wallNs())), padRight(bar(row.ns), bars), row.what);
+    const auto left = fmt::format("  {:<9}  {}  {:>7}  {}  ", row.name, padLeft(scale(row.ns), widest),
+                                  formatPercent(shareOf(row.ns, t.wallNs())), padRight(bar(row.ns), bars));
+    auto line = left + (style.width == 0 ? row.what : wrapped(row.what, style.width - left.size(), left.size()));
     line.erase(line.find_last_not_of(' ') + 1);
-    out += style.line(line) + "\n";
+    out += line + "\n";
   }
   return out;
 }

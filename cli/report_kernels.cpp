@@ -20,9 +20,26 @@ using Align = TextTable::Align;
 constexpr std::size_t kTop = 10, kAlways = 5;
 constexpr double kSmallPct = 2;
 
-std::string nameOf(const analyzer::FunctionSummary& f, bool full) {
-  const auto& name = full && !f.demangledName.empty() ? f.demangledName : f.shortName;
-  return name.empty() ? "(no name)" : harmless(name);
+constexpr std::size_t kNameColumns = 40;
+
+std::string nameOf(const analyzer::FunctionSummary& f, const ReportOptions& options, const Style& style) {
+  if (options.fullNames && !f.demangledName.empty()) return harmless(f.demangledName);
+  if (f.shortName.empty()) return "(no name)";
+  return style.width == 0 ? harmless(f.shortName) : cutMiddle(harmless(f.shortName), kNameColumns);
+}
+
+// Instances of one template share their short name: what their full names differ in tells them apart.
+std::string difference(const std::vector<analyzer::FunctionSummary>& functions, const analyzer::FunctionSummary& f) {
+  std::size_t common = std::string::npos;
+  for (const auto& other : functions) {
+    if (&other == &f || other.shortName != f.shortName || other.demangledName == f.demangledName) continue;
+    const auto [a, b] = std::mismatch(f.demangledName.begin(), f.demangledName.end(), other.demangledName.begin(), other.demangledName.end());
+    common = std::min(common, static_cast<std::size_t>(a - f.demangledName.begin()));
+  }
+  if (common == std::string::npos) return "";
+  const auto word = f.demangledName.find_last_of("<>(),: ", common == 0 ? 0 : common - 1);
+  const auto begin = word == std::string::npos ? 0 : word + 1;
+  return begin >= f.demangledName.size() ? "" : " …" + harmless(std::string_view(f.demangledName).substr(begin));
 }
 
 // "62.5 %", or "25.0-100 %" when the function's distinct kernels differ; "—" when none is known.
@@ -36,7 +53,11 @@ std::string occupancyText(const analyzer::FunctionSummary& f) {
   return lowest == text ? text : fmt::format("{}-{}", lowest.substr(0, lowest.find(' ')), text);
 }
 
-std::string heldBy(const analyzer::DistinctSummary& d) { return d.occupancy ? analyzer::limiterText(*d.occupancy) : "—"; }
+std::string heldBy(const analyzer::DistinctSummary& d) {
+  if (!d.occupancy) return "—";
+  const auto text = analyzer::limiterText(*d.occupancy);
+  return text == "grid" && d.occupancy->busySms ? fmt::format("grid: {} SMs", *d.occupancy->busySms) : text;
+}
 
 std::string shapes(const ReportData& data, const analyzer::FunctionSummary& f) {
   if (f.distinct.empty()) return "";
@@ -111,7 +132,7 @@ std::string kernelsText(const ReportData& data, const ReportOptions& options, co
   const auto& k = data.kernels;
   if (k.functions.empty()) return "";
   std::string out = style.heading("KERNELS") +
-                    fmt::format("    {} distinct of {}; share of {} kernel time; occupancy: possible\n", formatCount(static_cast<std::int64_t>(k.distinctCount)),
+                    fmt::format("    {} distinct of {}; share of {} kernel time; occupancy: what is possible\n", formatCount(static_cast<std::int64_t>(k.distinctCount)),
                                 counted(static_cast<std::int64_t>(k.functions.size()), "function"), runTime(k.kernelTimeNs));
   TextTable table({Align::right, Align::right, Align::right, Align::right, Align::right, Align::left, Align::left});
   table.heading({"share", "total", "calls", "median", "occupancy", "held by", "kernel <grid x block>"});
@@ -121,7 +142,7 @@ std::string kernelsText(const ReportData& data, const ReportOptions& options, co
     const bool timed = f.time.count > 0;
     table.row({timed ? formatPercent(f.sharePct) : "—", timed ? formatTime(f.time.totalNs) : "—", formatCount(f.launches()),
                timed ? formatTime(f.time.medianNs) : "—", occupancyText(f), f.distinct.empty() ? "—" : heldBy(f.distinct.front()),
-               nameOf(f, options.fullNames) + shapes(data, f)});
+               nameOf(f, options, style) + shapes(data, f) + (options.fullNames ? "" : difference(k.functions, f))});
     if (options.all && f.distinct.size() > 1) addDistinct(table, data, f);
   }
   addFold(table, data, shown);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "cli/help.h"
 #include "cli/report.h"
 #include "cli/report_text.h"
 #include "warpmeter/analyzer/format.h"
@@ -79,7 +78,7 @@ std::string coldLine(const analyzer::ColdStart& cold) {
   std::vector<std::string> parts;
   const auto add = [&](ColdPhase phase, const std::string& name) {
     const auto* bar = barOf(cold, phase);
-    if (bar && bar->ns && *bar->ns > 0) parts.push_back(fmt::format("{} {}", name, scale.bare(*bar->ns)));
+    if (bar && bar->ns && *bar->ns >= cold.totalNs() / 1000 && *bar->ns > 0) parts.push_back(fmt::format("{} {}", name, scale.bare(*bar->ns)));
   };
   const auto count = [&](ColdPhase phase) { return barOf(cold, phase) ? barOf(cold, phase)->count : 0; };
   add(ColdPhase::process, "process");
@@ -108,7 +107,8 @@ std::string streamsText(const ReportData& data, const ReportOptions& options, co
   for (const auto& c : data.gpus) {
     std::string line = fmt::format("{} used; {}", c.streams.size(), depthText(c));
     if (c.copyNs > 0 && c.kernelNs > 0)
-      line += fmt::format("; {} of copy time behind kernels", wholePercent(shareOf(c.bothNs, c.copyNs)));
+      line += c.bothNs == 0 ? std::string("; no copy ran behind a kernel")
+                            : fmt::format("; {} of copy time behind kernels", wholePercent(shareOf(c.bothNs, c.copyNs)));
     const auto label = out.empty() ? style.heading("STREAMS") + "    " : std::string("           ");
     const auto gpu = data.gpus.size() > 1 && c.gpu != analyzer::kNone ? fmt::format("GPU {}: ", data.view.gpus()[c.gpu].info.id) : "";
     out += style.line(label + gpu + line) + "\n";
@@ -203,6 +203,7 @@ std::string findingsText(const ReportData& data, const Style& style) {
   for (const auto& f : data.findings) {
     const TimeScale scale(f.recoverableHighNs);
     savings.push_back(f.recoverableHighNs <= 0 ? "none" : f.recoverableLowNs == f.recoverableHighNs ? scale(f.recoverableHighNs)
+                      : f.recoverableLowNs <= 0 ? "up to " + scale(f.recoverableHighNs)
                           : fmt::format("{}-{}", scale.bare(f.recoverableLowNs), scale(f.recoverableHighNs)));
     confidences.emplace_back(analyzer::idOf(f.confidence));
     savingWidth = std::max(savingWidth, columnsOf(savings.back()));

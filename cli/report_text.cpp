@@ -74,8 +74,7 @@ std::string gpuTitle(const analyzer::ProfileView& view) {
   }
   std::vector<std::string> parts;
   for (const auto& [title, count] : titles) parts.push_back(count > 1 ? fmt::format("{} x {}", count, title) : title);
-  if (unnamed > 0) parts.push_back(counted(static_cast<std::int64_t>(unnamed), "GPU that the file does not describe",
-                                           "GPUs that the file does not describe"));
+  if (unnamed > 0) parts.push_back(counted(static_cast<std::int64_t>(unnamed), "GPU") + " (not described in the file)");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

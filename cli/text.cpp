@@ -102,6 +102,15 @@ std::string cutTo(std::string_view text, std::size_t columns) {
   return coloured ? out + "\x1b[0m" : out;
 }
 
+std::string cutMiddle(std::string_view text, std::size_t columns) {
+  if (columnsOf(text) <= columns || columns < 8) return cutTo(text, columns);
+  const auto tail = (columns - 1) / 2;
+  std::size_t at = text.size();
+  for (std::size_t used = 0; at > 0 && used < tail;)
+    if ((static_cast<unsigned char>(text[--at]) & 0xc0) != 0x80) ++used;
+  return cutTo(text, columns - tail) + std::string(text.substr(at));
+}
+
 std::string padLeft(std::string_view text, std::size_t columns) {
   const auto have = columnsOf(text);
   return std::string(columns > have ? columns - have : 0, ' ') + std::string(text);
@@ -110,6 +119,22 @@ std::string padLeft(std::string_view text, std::size_t columns) {
 std::string padRight(std::string_view text, std::size_t columns) {
   const auto have = columnsOf(text);
   return std::string(text) + std::string(columns > have ? columns - have : 0, ' ');
+}
+
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+  std::string out, line;
+  while (!text.empty()) {
+    const auto space = text.find(' ');
+    const auto word = text.substr(0, space);
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      out += line + "\n" + std::string(indent, ' ');
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+    text = space == std::string_view::npos ? std::string_view{} : text.substr(space + 1);
+  }
+  return out + line;
 }
 
 std::string Style::paint(std::string_view text, std::string_view code) const {

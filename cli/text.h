@@ -18,8 +18,14 @@ std::size_t columnsOf(std::string_view text);
 // At most `columns` columns; what is cut ends in "…".
 std::string cutTo(std::string_view text, std::size_t columns);
 
+// The same, but what is cut is in the middle: kernel names differ at both ends.
+std::string cutMiddle(std::string_view text, std::size_t columns);
+
 std::string padLeft(std::string_view text, std::size_t columns);   // right-aligned
 std::string padRight(std::string_view text, std::size_t columns);  // left-aligned
+
+// Breaks `text` at spaces so that no line is longer than `width`; lines after the first begin with `indent` spaces.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
 
 // Escape sequences, empty when colours are off.
 struct Style {

@@ -97,10 +97,12 @@ TEST_F(ProgramTest, UnknownKernelNamesTheOnesThereAre) {
 }
 
 TEST_F(ProgramTest, OccupancyFromNumbersAndFromAFile) {
-  auto r = program_.run({"occupancy", "--cc", "9.0", "--registers", "40", "--block", "256", "--grid", "528"});
+  auto r = program_.run({"occupancy", "--cc", "9.0", "--registers", "40", "--block", "256"});
   EXPECT_EQ(r.exitCode(), 0);
   EXPECT_THAT(r.out, HasSubstr("OCCUPANCY  75.0 %: 6 blocks of 8 warps = 48 of 64 warps per SM, held by registers"));
+  r = program_.run({"occupancy", "--cc", "9.0", "--registers", "40", "--block", "256", "--grid", "528"});
   EXPECT_THAT(r.out, HasSubstr("132 SMs as H100"));
+  EXPECT_THAT(r.out, HasSubstr("WAVES      528 blocks on 132 SMs: 0.67 waves"));
   profile("t.wm.sqlite");
   r = program_.run({"occupancy", "t.wm.sqlite", "--kernel", "layer_norm", "--json"});
   EXPECT_EQ(r.exitCode(), 0);

@@ -49,7 +49,7 @@ TEST_F(RecordTest, EveryLineOfOursHasThePrefixAndTheLastNamesTheNextStep) {
   EXPECT_THAT(r.err, HasSubstr("1 launch; nothing lost"));
   EXPECT_THAT(r.err, HasSubstr("GPU 0 H200 "));
   EXPECT_THAT(r.err, HasSubstr("most time: saxpy 100 % of kernel time"));
-  EXPECT_THAT(r.err, HasSubstr("next: warpmeter report ./sh.wm.sqlite\n"));
+  EXPECT_THAT(r.err, HasSubstr("next: warpmeter report sh.wm.sqlite\n"));
 }
 
 TEST_F(RecordTest, SaysNothingWhenQuiet) {

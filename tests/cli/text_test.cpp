@@ -128,9 +128,9 @@ RecordedRun finishedRun() {
 TEST(RecordSummary, SaysWhatWasRecordedAndWhere) {
   EXPECT_EQ(summaryLines(finishedRun()),
             (std::vector<std::string>{
-                "train.py exited 0 after 12.50 s; recording cost at least 110 ms (0.88 %)",
+                "train.py exited 0 after 12.50 s; recording cost at least 110 ms (0.9 %)",
                 "85 240 launches, 2 480 copies (4.10 GB), 212 904 API calls, 9 600 NVTX ranges; nothing lost",
-                "file ./train.wm.sqlite (24.1 MB, complete)   next: warpmeter report ./train.wm.sqlite"}));
+                "file ./train.wm.sqlite (24.1 MB, complete)   next: warpmeter report train.wm.sqlite"}));
 }
 
 TEST(RecordSummary, SaysWhatWasLostAndWhy) {

@@ -3,13 +3,13 @@ session started=0 ended=2500ms how=exited(0) counters=not_requested nvtx=1 api=w
 process 4711 name=train.py argv="python train.py" start=0 uncertainty=10ms exit=2500ms how=exited(0) status=recorded
 gpu 0 name="NVIDIA H200" cc=9.0 sms=132 bandwidth=4800000000000
 thread 4711/4711 python
-mark 4711/4711 2 310ms
-mark 4711/4711 4 430ms
-mark 4711/4711 5 540ms ctx=1
+mark 4711/4711 injectionEntered 310ms
+mark 4711/4711 cuInitFinished 430ms
+mark 4711/4711 contextCreated 540ms ctx=1
 api 4711/4711 cuInit 300ms..430ms corr=1 driver
 api 4711/4711 cuCtxCreate_v4 430ms..540ms corr=2 driver
 api 4711/4711 cuLibraryLoadData 600ms..700ms corr=3 driver
-mark 4711/4711 7 700ms ctx=1 module=1 bytes=1MiB
+mark 4711/4711 moduleLoaded 700ms ctx=1 module=1 bytes=1MiB
 api 4711/4711 cudaLaunchKernel_v7000 790ms..800ms corr=10
 kernel 4711 gemm_bf16_128x256 800ms..1100ms corr=10 grid=264 block=384 regs=168 dynamic=213KiB executed=228KiB mangled=_Z4gemmv
 api 4711/4711 cudaLaunchKernel_v7000 1099ms..1100ms corr=11
