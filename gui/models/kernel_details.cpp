@@ -33,7 +33,8 @@ void addOccupancy(const analyzer::DistinctSummary& distinct, KernelDetails& out)
   const std::string limiter = analyzer::limiterText(o);
   out.lines.emplace_back("occupancy", analyzer::formatPercent(o.occupancyPct) + " possible" +
                                           (limiter == "-" ? "" : ", held by " + limiter));
-  out.lines.emplace_back("blocks an SM", std::to_string(o.blocksPerSm) + " of " + std::to_string(o.warpsPerBlock) + " warps");
+  out.lines.emplace_back("an SM holds", std::to_string(o.blocksPerSm) + " blocks of " +
+                                            std::to_string(o.warpsPerBlock) + " warps");
   if (o.waves) {
     std::string waves = fixed(*o.waves, 2);
     if (o.tailPct && *o.tailPct > 0) waves += ", the last one " + analyzer::formatPercent(*o.tailPct) + " empty";

@@ -20,8 +20,8 @@ struct RowPx {
 
 RowPx rowPx(TrackKind kind) {
   switch (kind) {
-    case TrackKind::kernels: return {26, 240};
-    case TrackKind::copies: return {18, 120};
+    case TrackKind::kernels: return {26, 400};
+    case TrackKind::copies: return {18, 160};
     case TrackKind::nvtx: return {17, 30};
     case TrackKind::api: return {15, 36};
   }

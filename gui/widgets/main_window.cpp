@@ -133,7 +133,7 @@ void MainWindow::zoomToLongest(std::uint32_t function) {
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   if (splitByUser_) return;
-  const int table = std::clamp(width() * 36 / 100, 300, 640);
+  const int table = std::clamp(width() * 38 / 100, 300, 640);
   splitter_->setSizes({width() - table, table});
 }
 

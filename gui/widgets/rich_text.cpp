@@ -6,10 +6,18 @@ namespace {
 
 constexpr int kLongestValue = 90;
 
+// With places where a long name may be broken: it holds no blanks of its own.
+QString breakable(QString text) {
+  for (qsizetype i = text.size() - 1; i > 0; --i) {
+    if (text[i - 1] == u'_' || text[i - 1] == u':' || text[i - 1] == u'<') text.insert(i, QChar(u'\u200b'));
+  }
+  return text;
+}
+
 QString escaped(const std::string& text, int longest) {
   QString out = QString::fromStdString(text);
   if (out.size() > longest) out = out.left(longest - 1) + QChar(u'\u2026');
-  return out.toHtmlEscaped();
+  return breakable(out).toHtmlEscaped();
 }
 
 }  // namespace

@@ -104,6 +104,7 @@ void paintLabels(QPainter& painter, const TimelinePicture& p) {
 void paintTickLabels(QPainter& painter, const TimelinePicture& p) {
   const QRect& ruler = p.geometry.ruler;
   const QFontMetrics metrics = painter.fontMetrics();
+  int freeFrom = ruler.left() + 2;
   for (const Tick& tick : p.ruler.ticks) {
     const int x = ruler.left() + p.axis.columnOf(tick.ns);
     const int length = tick.major ? 7 : 4;
@@ -111,7 +112,8 @@ void paintTickLabels(QPainter& painter, const TimelinePicture& p) {
     if (!tick.major) continue;
     const int width = metrics.horizontalAdvance(tick.label);
     const int left = x - width / 2;
-    if (left < ruler.left() + 2 || left + width > ruler.right() - 2) continue;  // half a number misleads
+    if (left < freeFrom || left + width > ruler.right() - 2) continue;  // half a number misleads
+    freeFrom = left + width + 8;
     painter.setPen(QColor(p.theme.text));
     painter.drawText(left, ruler.bottom() - 10, tick.label);
   }

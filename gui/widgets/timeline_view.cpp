@@ -13,7 +13,7 @@ namespace warpmeter::gui {
 namespace {
 
 constexpr int kRulerPx = 30;
-constexpr int kTickLabelPx = 110;
+constexpr int kTickLabelPx = 90;
 constexpr int kHoverReachPx = 3;
 constexpr double kZoomPerNotch = 0.8;   // of the visible time, for one notch of 120 units
 constexpr double kContext = 0.6;        // on both sides of what zoomTo() shows

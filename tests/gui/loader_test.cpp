@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <QCoreApplication>
 #include <QFile>
+#include <algorithm>
 
 #include "gui/small_profile.h"
 
