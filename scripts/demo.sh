@@ -46,12 +46,12 @@ if [ $have_gpu = yes ]; then
   "$warpmeter" record --force -o "$file" -- "$tree/lib/warpmeter/kernels/streams"
   what="recorded the bundled program 'streams' on this machine's GPU"
 else
-  for shipped in "$root/tests/data/torch_loop.wm.sqlite" "$tree/share/warpmeter/recordings/torch_loop.wm.sqlite"; do
-    [ -f "$shipped" ] && break
+  for shipped in "$root/tests/data/recordings" "$tree/share/warpmeter/recordings"; do
+    [ -f "$shipped/torch_loop.wm.sqlite.gz" ] && break
   done
-  [ -f "$shipped" ] || { echo "demo: the shipped recording is missing: $shipped" >&2; exit 1; }
   file=$out/torch_loop.wm.sqlite
-  cp "$shipped" "$file"
+  gzip -dc "$shipped/torch_loop.wm.sqlite.gz" >"$file" ||
+    { echo "demo: the shipped recording is missing: $shipped/torch_loop.wm.sqlite.gz" >&2; exit 1; }
   what="no usable NVIDIA GPU here, so it opened a recording of a PyTorch loop made on an H200"
 fi
 

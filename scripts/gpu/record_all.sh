@@ -45,6 +45,7 @@ kernel saxpy saxpy --n 4194304 --repetitions 40
 kernel matmul_naive matmul --variant naive --n 512 --repetitions 10
 kernel matmul_tiled matmul --variant tiled --n 512 --repetitions 10
 kernel streams_overlap streams --variant overlap --rounds 10
+kernel streams_serial streams --variant serial --rounds 10
 kernel streams_barrier streams --variant barrier --rounds 10
 kernel graph graph --variant graph --repetitions 20
 kernel graph_launches graph --variant launches --repetitions 20
