@@ -19,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,6 +55,18 @@ double statusMib(pid_t pid, const std::string& field) {
     if (name == field + ":" && file >> kib) return kib / 1024;
   }
   return 0;
+}
+
+// User and system time of a running process.
+double cpuSeconds(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 3; i < 14; ++i) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 struct RunningRecorder {
@@ -176,7 +189,7 @@ int run(const Settings& settings) {
     peakAnon = std::max(peakAnon, statusMib(recorder.pid, "RssAnon"));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  const double committed = secondsSince(start);
+  const double committed = secondsSince(start), committedCpu = cpuSeconds(recorder.pid);
   kill(recorder.pid, SIGTERM);  // this process lives on: end the recording
   wire::Summary summary{};
   (void)recv(recorder.control, &summary, sizeof summary, 0);
@@ -186,8 +199,9 @@ int run(const Settings& settings) {
   const std::int64_t rows = summary.kernels + summary.apiCalls;
   fmt::print("delivered {:.2f} M records/s for {:.1f} s, without a buffer {}\n", static_cast<double>(delivered) / produced / 1e6,
              produced, dropped);
-  fmt::print("written   {} rows ({} missing), {:.0f} rows/s over production and draining ({:.1f} s)\n", rows, delivered - rows,
-             static_cast<double>(rows) / committed, committed);
+  fmt::print("written   {} rows ({} missing), {:.0f} rows/s over production and draining ({:.1f} s), {:.0f} rows/s of CPU\n",
+             rows, delivered - rows, static_cast<double>(rows) / committed, committed,
+             static_cast<double>(rows) / committedCpu);
   fmt::print("recorder  {:.1f} MiB of private memory at most, {:.1f} s CPU, file {:.1f} MB, lost {}\n", peakAnon,
              static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                  static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6,

@@ -338,7 +338,7 @@ void CuptiRecords::device(const std::byte* record, std::size_t size) {
   gpu.clockRate = std::int64_t{d.coreClockRate} * 1000;                             // kHz
   gpu.smCount = d.numMultiprocessors;
   gpu.constantMemory = d.constantMemorySize;
-  gpu.maxIpc = d.maxIPC;
+  if (d.maxIPC != 0xffffffff) gpu.maxIpc = d.maxIPC;  // -1 on GPUs of today: not known
   gpu.maxRegistersPerBlock = d.maxRegistersPerBlock;
   gpu.maxShmemPerBlock = d.maxSharedMemoryPerBlock;
   gpu.maxShmemPerSm = d.maxSharedMemoryPerMultiprocessor;

@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -14,6 +15,7 @@ namespace warpmeter::recorder {
 namespace {
 
 constexpr std::int64_t kLossEveryNs = 5'000'000'000;
+constexpr int kNice = 5;
 
 std::int64_t monotonicNs() { return readClocks().monotonicNs; }
 
@@ -29,6 +31,8 @@ Store::Store(ProfileWriter writer, const Options& options, SessionInfo session, 
 }
 
 void Store::run() {
+  // Writing can wait, the queue holds it; taking buffers in cannot, and the application should not have to.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
   while (!finished_) {
     std::int64_t notAfter = std::numeric_limits<std::int64_t>::max();
     if (capture_.byRange() && !hurry_.load(std::memory_order_relaxed)) {

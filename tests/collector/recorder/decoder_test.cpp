@@ -330,6 +330,7 @@ TEST_F(Decoder, deviceScalesUnits) {
   d.globalMemoryBandwidth = 4'800'000'000;  // kB/s
   d.coreClockRate = 1'980'000;              // kHz
   d.computeCapabilityMajor = 9;
+  d.maxIPC = 0xffffffff;
   d.uuid.bytes[0] = static_cast<char>(0xab);
   d.name = reinterpret_cast<const char*>(guest_.name("NVIDIA H200", wire::StringKind::deviceName));
   GpuInfo gpu;
@@ -340,6 +341,7 @@ TEST_F(Decoder, deviceScalesUnits) {
   EXPECT_EQ(gpu.name, "NVIDIA H200");
   EXPECT_EQ(gpu.uuid, "ab000000-0000-0000-0000-000000000000");
   EXPECT_TRUE(isNull(gpu.maxShmemPerBlockOptin));
+  EXPECT_TRUE(isNull(gpu.maxIpc));
 }
 
 TEST_F(Decoder, unknownKindIsNotStored) {

@@ -162,6 +162,7 @@ TEST(ApiNesting, knowsARuntimeCallThatCameFirst) {
   nesting.runtimeCall(call(1, 10, 20), out);
   nesting.runtimeCall(call(1, 30, 40), out);
   nesting.driverCall(call(1, 12, 18), kLaunch, 0, out);
+  EXPECT_EQ(nesting.held(), 0u);
   nesting.driverCall(call(1, 22, 28), kLaunch, 0, out);
   nesting.flush(out);
   ASSERT_EQ(out.size(), 3u);
@@ -238,6 +239,20 @@ TEST(CaptureWindows, nvtxRangesOfAnyThreadAndNested) {
   windows.nvtxStart(1, 4, true, 600);
   EXPECT_TRUE(windows.overlaps(650, 651));
   EXPECT_FALSE(windows.overlaps(701, 702));
+}
+
+TEST(CaptureWindows, overlappingRangesAreOneWindow) {
+  CaptureOptions options;
+  options.nvtxRange = "step";
+  CaptureWindows windows(options);
+  for (const std::int64_t thread : {1, 2, 3}) windows.nvtxPush({1, thread, 0}, true, 10 * thread);
+  windows.nvtxPop({1, 2, 0}, 40);
+  windows.nvtxPop({1, 3, 0}, 50);
+  windows.nvtxPop({1, 1, 0}, 100);
+  EXPECT_TRUE(windows.overlaps(60, 70));
+  EXPECT_TRUE(windows.overlaps(12, 13));
+  EXPECT_FALSE(windows.overlaps(101, 110));
+  EXPECT_FALSE(windows.overlaps(1, 9));
 }
 
 TEST(CaptureWindows, filterKeepsRowsAboutTheProcess) {
