@@ -23,12 +23,11 @@ namespace {
 
 struct Arguments {
   std::string scenario = "normal";
-  std::uint32_t launches = 1000, threads = 1, slowEvery = 0;
+  std::uint32_t launches = 1000, threads = 1, slowEvery = 0, pauseUs = 0;
   std::int64_t kernelNs = 2000;
   int exitCode = 0;
   const char* log = nullptr;
   bool runtime = false;
-  bool sleepMs(int ms) const { return usleep(static_cast<useconds_t>(ms) * 1000) == 0; }
 };
 
 LaunchLog* gLog = nullptr;
@@ -165,6 +164,7 @@ int capture(const Arguments& arguments) {  // only the second third is inside th
   report("ready", 1);
   for (std::uint32_t n = 0;; ++n) {
     gpu.launch(n);
+    if (arguments.pauseUs != 0) usleep(arguments.pauseUs);
     if (n % 64 == 63) usleep(200);  // about 300 000 launches a second at most
   }
 }
@@ -175,7 +175,9 @@ int forkWithoutExec(const Arguments& arguments) {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    // What a real child may not do; here it shows that nothing of it reaches the parent's memory.
+    // What a real child may not do; here it shows that nothing of it reaches the parent's memory. It comes second, so
+    // that whatever it wrote there would lie over the parent's records.
+    usleep(100000);
     gpu.run(1000000, 20000);
     nvtxRangePushA("child");
     nvtxRangePop();
@@ -318,6 +320,7 @@ Arguments parse(int argc, char** argv) {
     if (option == "--launches") a.launches = static_cast<std::uint32_t>(std::atol(argv[++i]));
     if (option == "--threads") a.threads = static_cast<std::uint32_t>(std::atol(argv[++i]));
     if (option == "--slow-every") a.slowEvery = static_cast<std::uint32_t>(std::atol(argv[++i]));
+    if (option == "--pause-us") a.pauseUs = static_cast<std::uint32_t>(std::atol(argv[++i]));
     if (option == "--kernel-ns") a.kernelNs = std::atol(argv[++i]);
     if (option == "--exit-code") a.exitCode = std::atoi(argv[++i]);
     if (option == "--log") a.log = argv[++i];

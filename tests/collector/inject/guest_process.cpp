@@ -28,11 +28,15 @@ bool GuestResult::has(const std::string& key) const { return output.find(key) !=
 
 GuestProcess::GuestProcess(const GuestCommand& command) {
   const std::string program = fakeFolder() + "/" + command.program;
-  std::vector<std::string> environment = {"PATH=/usr/bin:/bin", "LD_LIBRARY_PATH=" + fakeFolder() + "/lib",
-                                          "CUDA_INJECTION64_PATH=" + injectLibrary(),
-                                          "NVTX_INJECTION64_PATH=" + injectLibrary(), "WARPMETER_FLUSH_MS=50"};
+  // The test's own come first: of two equal names the first one counts.
+  std::vector<std::string> environment = command.environment;
+  for (const std::string& variable :
+       {std::string("PATH=/usr/bin:/bin"), "LD_LIBRARY_PATH=" + fakeFolder() + "/lib",
+        "CUDA_INJECTION64_PATH=" + injectLibrary(), "NVTX_INJECTION64_PATH=" + injectLibrary(),
+        std::string("WARPMETER_FLUSH_MS=50")}) {
+    environment.push_back(variable);
+  }
   if (!command.socketPath.empty()) environment.push_back("WARPMETER_SOCKET=" + command.socketPath);
-  environment.insert(environment.end(), command.environment.begin(), command.environment.end());
   std::vector<char*> argv{const_cast<char*>(program.c_str())}, envp;
   for (const std::string& argument : command.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   for (const std::string& variable : environment) envp.push_back(const_cast<char*>(variable.c_str()));
