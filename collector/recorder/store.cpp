@@ -32,7 +32,8 @@ Store::Store(ProfileWriter writer, const Options& options, SessionInfo session, 
 
 void Store::run() {
   // Writing can wait, the queue holds it; taking buffers in cannot, and the application should not have to.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
+  const auto self = static_cast<id_t>(syscall(SYS_gettid));
+  setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + kNice);
   while (!finished_) {
     std::int64_t notAfter = std::numeric_limits<std::int64_t>::max();
     if (capture_.byRange() && !hurry_.load(std::memory_order_relaxed)) {
