@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The analyzer on one million kernels (four streams, two API calls each): loading, analyses, one picture.
+#include <benchmark/benchmark.h>
+
 #include <cstdint>
 #include <memory>
 #include <vector>
-
-#include <benchmark/benchmark.h>
 
 #include "support/view_of.h"
 #include "warpmeter/analyzer/cold_start.h"
@@ -76,25 +76,34 @@ void loadTables(benchmark::State& state, Tables tables, std::int64_t rows) {
   std::size_t bytes = 0;
   for (auto _ : state) bytes = support::viewOfFile(millionKernels(), tables).columnBytes();
   state.counters["bytes/row"] = static_cast<double>(bytes) / static_cast<double>(rows);
-  state.counters["rows/s"] = benchmark::Counter(static_cast<double>(rows), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["rows/s"] =
+      benchmark::Counter(static_cast<double>(rows), benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK_CAPTURE(loadTables, kernels, Tables::kernels, kKernels)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(loadTables, kernels, Tables::kernels, kKernels)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 BENCHMARK_CAPTURE(loadTables, api, Tables::api, 2 * kKernels)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(loadTables, nvtx, Tables::nvtx, kKernels / 10)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(loadTables, nvtx, Tables::nvtx, kKernels / 10)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 template <class Analysis>
 void analyze(benchmark::State& state, Analysis analysis) {
   view();
   for (auto _ : state) benchmark::DoNotOptimize(analysis(*view()));
 }
-BENCHMARK_CAPTURE(analyze, kernelSummary, [](const ProfileView& v) { return must(summarizeKernels(v)).timed; })
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(analyze, concurrency, [](const ProfileView& v) { return must(concurrencyOf(v)).size(); })
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(analyze, coldStart, [](const ProfileView& v) { return must(coldStartsOf(v)).size(); })
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(analyze, nvtxSummary, [](const ProfileView& v) { return must(summarizeNvtx(v)).rows.size(); })
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(analyze, kernelSummary, [](const ProfileView& v) {
+  return must(summarizeKernels(v)).timed;
+})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(analyze, concurrency, [](const ProfileView& v) {
+  return must(concurrencyOf(v)).size();
+})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(analyze, coldStart, [](const ProfileView& v) {
+  return must(coldStartsOf(v)).size();
+})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(analyze, nvtxSummary, [](const ProfileView& v) {
+  return must(summarizeNvtx(v)).rows.size();
+})->Unit(benchmark::kMillisecond);
 
 void timelineBuild(benchmark::State& state) {
   view();
@@ -113,7 +122,8 @@ void picture(benchmark::State& state) {
     drawn = 0;
     for (const Track& track : timeline.tracks()) {
       for (const SpanIndex& row : track.rows) {
-        row.picture(state.range(0) == 1 ? range.beginNs : t0, t0 + range.lengthNs() / state.range(0), 1920, out);
+        row.picture(state.range(0) == 1 ? range.beginNs : t0, t0 + range.lengthNs() / state.range(0), 1920,
+                    out);
         drawn += out.bars.size() + out.columns.size();
       }
     }

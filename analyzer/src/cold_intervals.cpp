@@ -49,14 +49,23 @@ class Finder {
           processStart_ = m.timeNs;
           if (!isNull(m.bytes)) out_.beginUncertaintyNs = m.bytes;
           break;
-        case MarkKind::injectionEntered: entered = m.timeNs; break;
-        case MarkKind::cuInitFinished: initDone = m.timeNs; break;
-        case MarkKind::contextCreated: addContext(m); break;
-        case MarkKind::moduleLoaded: ++modulesMarked_; break;
+        case MarkKind::injectionEntered:
+          entered = m.timeNs;
+          break;
+        case MarkKind::cuInitFinished:
+          initDone = m.timeNs;
+          break;
+        case MarkKind::contextCreated:
+          addContext(m);
+          break;
+        case MarkKind::moduleLoaded:
+          ++modulesMarked_;
+          break;
         case MarkKind::jitStarted:
           if (!isNull(m.bytes)) add(ColdPhase::jit, m.timeNs, m.timeNs + m.bytes);
           break;
-        default: break;
+        default:
+          break;
       }
     }
     const ProcessInfo& info = view_.processes()[process_].info;
@@ -91,15 +100,20 @@ class Finder {
         const auto [it, fresh] = kinds.try_emplace(lane.api.name[i], ApiKind::other);
         if (fresh) it->second = apiKindOf(view_.name(lane.api.name[i]));
         switch (it->second) {
-          case ApiKind::context: add(ColdPhase::context, lane.api.startNs(i), lane.api.endNs(i)); break;
+          case ApiKind::context:
+            add(ColdPhase::context, lane.api.startNs(i), lane.api.endNs(i));
+            break;
           case ApiKind::moduleLoad:
             add(ColdPhase::moduleLoad, lane.api.startNs(i), lane.api.endNs(i));
             if (view_.name(lane.api.name[i]).find("Load") != std::string_view::npos) {
               loadCalls_.push_back({lane.api.startNs(i), lane.api.endNs(i)});
             }
             break;
-          case ApiKind::init: addPhase(ColdPhase::cuInit, lane.api.startNs(i), lane.api.endNs(i)); break;
-          default: break;
+          case ApiKind::init:
+            addPhase(ColdPhase::cuInit, lane.api.startNs(i), lane.api.endNs(i));
+            break;
+          default:
+            break;
         }
       }
     }

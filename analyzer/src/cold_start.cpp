@@ -112,7 +112,8 @@ std::string_view textOf(ColdPhase phase) {
   return kTexts[static_cast<std::size_t>(phase)];
 }
 
-Result<std::vector<ColdStart>> coldStartsOf(const ProfileView& view, const Limits& limits, std::stop_token stop) {
+Result<std::vector<ColdStart>> coldStartsOf(const ProfileView& view, const Limits& limits,
+                                            std::stop_token stop) {
   std::vector<ColdStart> out;
   for (std::uint32_t p = 0; p < view.processes().size(); ++p) {
     if (stop.stop_requested()) return cancelled();

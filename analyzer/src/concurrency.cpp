@@ -12,7 +12,7 @@ namespace {
 
 struct Operation {
   std::int64_t begin = 0, end = 0, correlation = 0;
-  std::uint32_t stream = 0;   // index into Concurrency::streams
+  std::uint32_t stream = 0;  // index into Concurrency::streams
   std::uint32_t process = 0;
   bool copy = false;
 };
@@ -41,7 +41,8 @@ void collect(const StreamLane& lane, std::uint32_t stream, const ConcurrencyOpti
 class Sweep {
  public:
   Sweep(Concurrency& out) : out_(out), running_(out.streams.size(), 0) {
-    if (out.streams.size() <= kMaxMatrixStreams) out.matrixNs.assign(out.streams.size() * out.streams.size(), 0);
+    if (out.streams.size() <= kMaxMatrixStreams)
+      out.matrixNs.assign(out.streams.size() * out.streams.size(), 0);
   }
 
   void pass(std::int64_t ns) {
@@ -103,7 +104,8 @@ class GapList {
 };
 
 // Operations sorted by begin; ends are taken from a second order.
-void sweep(const std::vector<Operation>& ops, Sweep& state, GapList& gaps, std::int64_t begin, std::int64_t end) {
+void sweep(const std::vector<Operation>& ops, Sweep& state, GapList& gaps, std::int64_t begin,
+           std::int64_t end) {
   std::vector<std::uint32_t> byEnd;
   byEnd.reserve(ops.size());
   for (std::uint32_t i = 0; i < ops.size(); ++i) {
@@ -154,8 +156,9 @@ Concurrency analyze(const ProfileView& view, const Limits& limits, std::uint32_t
   return out;
 }
 
-Result<std::vector<Concurrency>> analyzeGpus(const ProfileView& view, const Limits& limits, std::stop_token stop,
-                                             const ConcurrencyOptions& options, bool together) {
+Result<std::vector<Concurrency>> analyzeGpus(const ProfileView& view, const Limits& limits,
+                                             std::stop_token stop, const ConcurrencyOptions& options,
+                                             bool together) {
   std::map<std::uint32_t, GpuOperations> gpus;
   for (std::uint32_t s = 0; s < view.streams().size(); ++s) {
     if (stop.stop_requested()) return cancelled();
@@ -175,8 +178,8 @@ Result<std::vector<Concurrency>> analyzeGpus(const ProfileView& view, const Limi
 
 }  // namespace
 
-Result<std::vector<Concurrency>> concurrencyOf(const ProfileView& view, const Limits& limits, std::stop_token stop,
-                                               const ConcurrencyOptions& options) {
+Result<std::vector<Concurrency>> concurrencyOf(const ProfileView& view, const Limits& limits,
+                                               std::stop_token stop, const ConcurrencyOptions& options) {
   return analyzeGpus(view, limits, stop, options, false);
 }
 

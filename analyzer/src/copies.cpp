@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpmeter/analyzer/copies.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
 #include <tuple>
-
-#include <fmt/format.h>
 
 #include "src/cancelled.h"
 #include "src/intervals.h"
@@ -43,7 +43,8 @@ PinnedRates pinnedRates(const CopySummary& summary, const Limits& limits) {
     bytes += g.bytes;
     ns += g.time.totalNs;
   }
-  if (bytes < limits.pinnedReferenceBytes || ns <= 0) return {limits.pinnedLowBytesPerSec, limits.pinnedHighBytesPerSec, false};
+  if (bytes < limits.pinnedReferenceBytes || ns <= 0)
+    return {limits.pinnedLowBytesPerSec, limits.pinnedHighBytesPerSec, false};
   const double rate = static_cast<double>(bytes) / static_cast<double>(ns) * 1e9;
   return {rate, rate, true};
 }
@@ -56,11 +57,20 @@ std::optional<double> CopyGroup::bytesPerSec() const {
 }
 
 std::string_view textOf(CopyKind kind) {
-  constexpr std::array<std::string_view, 14> kTexts{
-      "Unknown",         "Host-to-Device", "Device-to-Host",   "Host-to-Array",
-      "Array-to-Host",   "Array-to-Array", "Array-to-Device",  "Device-to-Array",
-      "Device-to-Device", "Host-to-Host",  "Peer-to-Peer",     "Unified Host-to-Device",
-      "Unified Device-to-Host", "Unified Device-to-Device"};
+  constexpr std::array<std::string_view, 14> kTexts{"Unknown",
+                                                    "Host-to-Device",
+                                                    "Device-to-Host",
+                                                    "Host-to-Array",
+                                                    "Array-to-Host",
+                                                    "Array-to-Array",
+                                                    "Array-to-Device",
+                                                    "Device-to-Array",
+                                                    "Device-to-Device",
+                                                    "Host-to-Host",
+                                                    "Peer-to-Peer",
+                                                    "Unified Host-to-Device",
+                                                    "Unified Device-to-Host",
+                                                    "Unified Device-to-Device"};
   if (kind == CopyKind::memset) return "Memset";
   const auto i = static_cast<std::size_t>(kind);
   return i < kTexts.size() ? kTexts[i] : kTexts[0];
@@ -75,7 +85,8 @@ std::string_view textOf(MemoryKind kind) {
 
 Result<CopySummary> summarizeCopies(const ProfileView& view, std::stop_token stop) {
   CopySummary out;
-  std::map<std::tuple<CopyKind, MemoryKind, MemoryKind>, std::pair<std::vector<std::int64_t>, std::int64_t>> groups;
+  std::map<std::tuple<CopyKind, MemoryKind, MemoryKind>, std::pair<std::vector<std::int64_t>, std::int64_t>>
+      groups;
   std::map<std::uint32_t, GpuIntervals> gpus;
   for (const StreamLane& lane : view.streams()) {
     if (stop.stop_requested()) return cancelled();
@@ -91,15 +102,16 @@ Result<CopySummary> summarizeCopies(const ProfileView& view, std::stop_token sto
       if (c.kindOf(i) == CopyKind::memset) continue;
       const Interval when{c.startNs(i), c.endNs(i)};
       gpu.copies.push_back(when);
-      const bool pageable = touchesHost(c.kindOf(i)) && hostSide(c.kindOf(i), c.sourceOf(i), c.destinationOf(i)) ==
-                                                            MemoryKind::pageable;
+      const bool pageable = touchesHost(c.kindOf(i)) &&
+                            hostSide(c.kindOf(i), c.sourceOf(i), c.destinationOf(i)) == MemoryKind::pageable;
       if (pageable) gpu.pageable.push_back(when);
     }
   }
   for (auto& [key, value] : groups) {
-    CopyGroup group{std::get<0>(key), std::get<1>(key), std::get<2>(key), false, statsOf(value.first), value.second};
-    group.pageable =
-        touchesHost(group.kind) && hostSide(group.kind, group.source, group.destination) == MemoryKind::pageable;
+    CopyGroup group{std::get<0>(key),     std::get<1>(key), std::get<2>(key), false,
+                    statsOf(value.first), value.second};
+    group.pageable = touchesHost(group.kind) &&
+                     hostSide(group.kind, group.source, group.destination) == MemoryKind::pageable;
     if (group.kind == CopyKind::memset) {
       out.memsets += group.time.count;
     } else {
@@ -133,12 +145,14 @@ Result<Findings> findPageableCopies(const ProfileView& view, const Limits& limit
   auto summary = summarizeCopies(view, stop);
   if (!summary) return summary.error();
   const std::int64_t wallNs = view.range().lengthNs();
-  if (summary->pageableBytes < limits.pageableMinBytes || summary->pageableNs <= 0 || wallNs <= 0) return Findings{};
-  const double sharePct = 100.0 * static_cast<double>(summary->pageableExposedNs) / static_cast<double>(wallNs);
+  if (summary->pageableBytes < limits.pageableMinBytes || summary->pageableNs <= 0 || wallNs <= 0)
+    return Findings{};
+  const double sharePct =
+      100.0 * static_cast<double>(summary->pageableExposedNs) / static_cast<double>(wallNs);
   if (sharePct < limits.pageableMinSharePct) return Findings{};
 
-  // Pinned, the same bytes take bytes / rate. At the low rate only the exposed part of that is counted as won;
-  // at the high rate, and copied beside kernels, at most the whole exposed time goes.
+  // Pinned, the same bytes take bytes / rate. At the low rate only the exposed part of that is counted as
+  // won; at the high rate, and copied beside kernels, at most the whole exposed time goes.
   const double bytes = static_cast<double>(summary->pageableBytes);
   const double exposedNs = static_cast<double>(summary->pageableExposedNs);
   const double exposedShare = std::min(1.0, exposedNs / static_cast<double>(summary->pageableNs));
@@ -151,7 +165,8 @@ Result<Findings> findPageableCopies(const ProfileView& view, const Limits& limit
   f.confidence = Confidence::sure;
   f.subject = {SubjectKind::run, 0, "copies between pageable memory and the GPU"};
   f.recoverableLowNs = saved(rates.low);
-  f.recoverableHighNs = rates.measured ? std::max(f.recoverableLowNs, summary->pageableExposedNs) : saved(rates.high);
+  f.recoverableHighNs =
+      rates.measured ? std::max(f.recoverableLowNs, summary->pageableExposedNs) : saved(rates.high);
   const double achieved = bytes / static_cast<double>(summary->pageableNs) * 1e9;
   f.evidence = {{"copies", static_cast<double>(summary->pageableCopies), Unit::count},
                 {"copied", bytes, Unit::bytes},
@@ -162,7 +177,8 @@ Result<Findings> findPageableCopies(const ProfileView& view, const Limits& limit
   if (!rates.measured) f.evidence.push_back({"pinnedAssumedHigh", rates.high, Unit::bytesPerSec});
   f.text = fmt::format("{} copies from or to pageable memory at {}", formatCount(summary->pageableCopies),
                        formatRate(achieved));
-  f.advice = "pin the buffers (cudaHostAlloc, cudaHostRegister; PyTorch: pin_memory=True), copy on a second stream";
+  f.advice =
+      "pin the buffers (cudaHostAlloc, cudaHostRegister; PyTorch: pin_memory=True), copy on a second stream";
   return Findings{std::move(f)};
 }
 

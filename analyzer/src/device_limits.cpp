@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-
 #include <fmt/format.h>
+
+#include <array>
 
 #include "warpmeter/analyzer/occupancy.h"
 
@@ -15,9 +15,9 @@ constexpr int k228Kib[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
 
 // CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability", and cuda_occupancy.h.
 struct Chip {
-  int capability;           // major * 10 + minor
-  int warps, blocks;        // per SM
-  int barriers;             // per SM; 0: the calculator does not check them on this chip
+  int capability;     // major * 10 + minor
+  int warps, blocks;  // per SM
+  int barriers;       // per SM; 0: the calculator does not check them on this chip
   std::span<const int> carveoutKib;
 };
 constexpr std::array<Chip, 11> kChips{{
@@ -98,7 +98,8 @@ Result<DeviceLimits> deviceLimits(const GpuInfo& gpu) {
   take(limits->sharedPerBlockOptin, gpu.maxShmemPerBlockOptin);
   take(limits->reservedSharedPerBlock, gpu.reservedShmemPerBlock);
   // A multiprocessor with more shared memory than the chip's largest carve-out cannot be: keep the table's.
-  if (gpu.maxShmemPerSm > 0 && gpu.maxShmemPerSm <= limits->sharedPerSm) limits->sharedPerSm = gpu.maxShmemPerSm;
+  if (gpu.maxShmemPerSm > 0 && gpu.maxShmemPerSm <= limits->sharedPerSm)
+    limits->sharedPerSm = gpu.maxShmemPerSm;
   limits->fromTable = false;
   return limits;
 }

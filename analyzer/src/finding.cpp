@@ -13,8 +13,8 @@ std::string_view idOf(Confidence c) {
 }
 
 std::string_view idOf(SubjectKind k) {
-  constexpr std::array<std::string_view, 7> kIds{"run",    "process",  "gpu",            "stream",
-                                                 "thread", "function", "distinct_kernel"};
+  constexpr std::array<std::string_view, 7> kIds{"run",      "process",        "gpu", "stream", "thread",
+                                                 "function", "distinct_kernel"};
   return kIds[static_cast<std::size_t>(k)];
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpmeter/analyzer/format.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
-
-#include <fmt/format.h>
 
 namespace warpmeter::analyzer {
 namespace {
@@ -72,12 +72,18 @@ std::string formatPercent(double percent) {
 
 std::string formatValue(double value, Unit unit) {
   switch (unit) {
-    case Unit::ns: return formatTime(std::llround(value));
-    case Unit::bytes: return formatBytes(std::llround(value));
-    case Unit::bytesPerSec: return formatRate(value);
-    case Unit::percent: return formatPercent(value);
-    case Unit::count: return formatCount(std::llround(value));
-    case Unit::none: break;
+    case Unit::ns:
+      return formatTime(std::llround(value));
+    case Unit::bytes:
+      return formatBytes(std::llround(value));
+    case Unit::bytesPerSec:
+      return formatRate(value);
+    case Unit::percent:
+      return formatPercent(value);
+    case Unit::count:
+      return formatCount(std::llround(value));
+    case Unit::none:
+      break;
   }
   return threeDigits(value);
 }
@@ -89,8 +95,8 @@ std::string formatDims(const std::int32_t (&dims)[3]) {
 }
 
 std::string shortKernelName(std::string_view demangled) {
-  // Walk over the text outside of brackets; the identifier that is followed by the argument list (or by the end)
-  // is the name.
+  // Walk over the text outside of brackets; the identifier that is followed by the argument list (or by the
+  // end) is the name.
   std::size_t begin = 0, end = 0;  // last identifier seen
   for (std::size_t i = 0; i < demangled.size();) {
     const char c = demangled[i];

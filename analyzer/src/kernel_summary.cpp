@@ -65,7 +65,8 @@ Result<Occupancy> occupancyOfDistinct(const ProfileView& view, std::uint32_t dis
 Result<KernelSummary> summarizeKernels(const ProfileView& view, std::stop_token stop) {
   KernelSummary out;
   const std::size_t distinctCount = view.distinctKernels().size();
-  Collected collected{std::vector<std::vector<std::int64_t>>(distinctCount), std::vector<std::int64_t>(distinctCount)};
+  Collected collected{std::vector<std::vector<std::int64_t>>(distinctCount),
+                      std::vector<std::int64_t>(distinctCount)};
   const auto configs = view.configs();
   for (const StreamLane& lane : view.streams()) {
     if (stop.stop_requested()) return cancelled();
@@ -83,7 +84,8 @@ Result<KernelSummary> summarizeKernels(const ProfileView& view, std::stop_token 
   out.distinctCount = distinctCount;
 
   std::vector<std::vector<std::uint32_t>> byFunction(view.functions().size());
-  for (std::uint32_t d = 0; d < distinctCount; ++d) byFunction[view.distinctKernels()[d].function].push_back(d);
+  for (std::uint32_t d = 0; d < distinctCount; ++d)
+    byFunction[view.distinctKernels()[d].function].push_back(d);
   for (std::uint32_t f = 0; f < byFunction.size(); ++f) {
     if (stop.stop_requested()) return cancelled();
     FunctionSummary row;
@@ -99,10 +101,12 @@ Result<KernelSummary> summarizeKernels(const ProfileView& view, std::stop_token 
     }
     row.time = statsOf(all);
     row.sharePct = shareOf(row.time.totalNs, out.kernelTimeNs);
-    std::ranges::stable_sort(row.distinct, std::greater{}, [](const DistinctSummary& d) { return d.time.totalNs; });
+    std::ranges::stable_sort(row.distinct, std::greater{},
+                             [](const DistinctSummary& d) { return d.time.totalNs; });
     if (row.launches() > 0) out.functions.push_back(std::move(row));
   }
-  std::ranges::stable_sort(out.functions, std::greater{}, [](const FunctionSummary& f) { return f.time.totalNs; });
+  std::ranges::stable_sort(out.functions, std::greater{},
+                           [](const FunctionSummary& f) { return f.time.totalNs; });
   return out;
 }
 

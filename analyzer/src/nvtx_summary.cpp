@@ -37,7 +37,8 @@ class Launches {
 
   std::pair<std::size_t, std::size_t> within(std::int64_t begin, std::int64_t end) const {
     const auto at = [&](std::int64_t t) {
-      return static_cast<std::size_t>(std::ranges::lower_bound(launches_, t, {}, &Launch::callNs) - launches_.begin());
+      return static_cast<std::size_t>(std::ranges::lower_bound(launches_, t, {}, &Launch::callNs) -
+                                      launches_.begin());
     };
     const std::size_t from = at(begin);
     return {from, std::max(from, at(end))};
@@ -72,7 +73,7 @@ class Launches {
   std::vector<std::int64_t> firstBegin_, lastEnd_;  // trees; the second one of negative ends
 };
 
-using TextKey = std::pair<NameId, NameId>;            // domain, text
+using TextKey = std::pair<NameId, NameId>;                 // domain, text
 using ThreadKey = std::pair<std::uint32_t, std::int64_t>;  // process, globalTid
 
 struct Row {
@@ -98,7 +99,8 @@ class Summarizer {
       out_.rows.push_back(row.summary);
     }
     countOutside();
-    std::ranges::stable_sort(out_.rows, std::greater{}, [](const NvtxSummaryRow& r) { return r.time.totalNs; });
+    std::ranges::stable_sort(out_.rows, std::greater{},
+                             [](const NvtxSummaryRow& r) { return r.time.totalNs; });
     return std::move(out_);
   }
 
@@ -185,6 +187,8 @@ class Summarizer {
 
 }  // namespace
 
-Result<NvtxSummary> summarizeNvtx(const ProfileView& view, std::stop_token stop) { return Summarizer(view).run(stop); }
+Result<NvtxSummary> summarizeNvtx(const ProfileView& view, std::stop_token stop) {
+  return Summarizer(view).run(stop);
+}
 
 }  // namespace warpmeter::analyzer

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpmeter/analyzer/occupancy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#include <fmt/format.h>
 
 namespace warpmeter::analyzer {
 namespace {
@@ -15,9 +15,13 @@ constexpr int kWarpSize = 32;
 constexpr int kClusterDomainSms = 16;
 
 template <class T>
-constexpr T divideUp(T x, T y) { return (x + y - 1) / y; }
+constexpr T divideUp(T x, T y) {
+  return (x + y - 1) / y;
+}
 template <class T>
-constexpr T roundUp(T x, T unit) { return divideUp(x, unit) * unit; }
+constexpr T roundUp(T x, T unit) {
+  return divideUp(x, unit) * unit;
+}
 
 Error usage(std::string text) { return {ErrorKind::usage, std::move(text)}; }
 
@@ -41,7 +45,8 @@ int blocksByRegisters(const DeviceLimits& device, const KernelResources& kernel,
   const int perWarp = roundUp(kernel.registersPerThread * kWarpSize, device.registerUnit);
   allocated = std::int64_t{perWarp} * warps;
   const std::int64_t checked = std::int64_t{perWarp} * roundUp(warps, device.subPartitions);
-  if (kernel.registersPerThread > device.maxRegistersPerThread || checked > device.registersPerBlock) return 0;
+  if (kernel.registersPerThread > device.maxRegistersPerThread || checked > device.registersPerBlock)
+    return 0;
   if (perWarp == 0) return kUnlimited;
   const int warpsPerPartition = device.registersPerSm / device.subPartitions / perWarp;
   return warpsPerPartition * device.subPartitions / warps;
@@ -65,8 +70,9 @@ std::optional<std::int64_t> carveoutOf(const DeviceLimits& device, const KernelR
 int blocksBySharedMemory(const DeviceLimits& device, const KernelResources& kernel, Occupancy& out) {
   const std::int64_t used = kernel.staticShared + device.reservedSharedPerBlock + kernel.dynamicShared;
   out.sharedPerBlock = roundUp(used, device.sharedUnit);
-  const std::int64_t limit = (used > device.sharedPerBlock ? device.sharedPerBlockOptin : device.sharedPerBlock) +
-                             (device.major >= 8 ? device.reservedSharedPerBlock : 0);
+  const std::int64_t limit =
+      (used > device.sharedPerBlock ? device.sharedPerBlockOptin : device.sharedPerBlock) +
+      (device.major >= 8 ? device.reservedSharedPerBlock : 0);
   if (out.sharedPerBlock > limit) return 0;
   const auto carveout = carveoutOf(device, kernel, out.sharedPerBlock);
   if (!carveout) return 0;
@@ -108,7 +114,8 @@ void applyGrid(const DeviceLimits& device, const KernelResources& kernel, Occupa
   const double waves = static_cast<double>(kernel.gridBlocks) / static_cast<double>(atOnce);
   const std::int64_t lastWave = kernel.gridBlocks % atOnce;
   out.waves = waves;
-  out.tailPct = lastWave == 0 ? 0.0 : 100.0 * (1.0 - static_cast<double>(lastWave) / static_cast<double>(atOnce));
+  out.tailPct =
+      lastWave == 0 ? 0.0 : 100.0 * (1.0 - static_cast<double>(lastWave) / static_cast<double>(atOnce));
   out.tailEfficiencyPct = 100.0 * waves / static_cast<double>(divideUp(kernel.gridBlocks, atOnce));
   out.busySms = static_cast<int>(std::min<std::int64_t>(device.smCount, kernel.gridBlocks));
   if (kernel.gridBlocks < atOnce) out.limiters.insert(out.limiters.begin(), Limiter::grid);
@@ -134,9 +141,10 @@ Result<void> check(const DeviceLimits& device, const KernelResources& kernel) {
   return {};
 }
 
-// Smaller is better, first to last: thread slots of the GPU without work, averaged over the waves (in millionths;
-// equal up to rounding counts as equal); if the grid fits one wave, warps on the busiest multiprocessor, then
-// idle multiprocessors; distance from 128 threads, below which blocks become many and above which they are coarse.
+// Smaller is better, first to last: thread slots of the GPU without work, averaged over the waves (in
+// millionths; equal up to rounding counts as equal); if the grid fits one wave, warps on the busiest
+// multiprocessor, then idle multiprocessors; distance from 128 threads, below which blocks become many and
+// above which they are coarse.
 std::array<double, 4> merit(const DeviceLimits& device, std::int64_t threads, const BlockSizeAdvice& advice) {
   const Occupancy& o = advice.occupancy;
   double usedPct = o.occupancyPct, busiest = 0, idleSms = 0;
@@ -144,11 +152,13 @@ std::array<double, 4> merit(const DeviceLimits& device, std::int64_t threads, co
     const double slots = std::ceil(*o.waves) * device.smCount * device.maxWarpsPerSm * kWarpSize;
     usedPct = 100.0 * static_cast<double>(threads) / slots;
     if (*o.waves <= 1) {
-      busiest = static_cast<double>(divideUp<std::int64_t>(advice.gridBlocks, device.smCount) * o.warpsPerBlock);
+      busiest =
+          static_cast<double>(divideUp<std::int64_t>(advice.gridBlocks, device.smCount) * o.warpsPerBlock);
       idleSms = device.smCount - o.busySms.value_or(0);
     }
   }
-  return {std::round((100.0 - usedPct) * 1e4), busiest, idleSms, std::fabs(std::log2(advice.blockThreads / 128.0))};
+  return {std::round((100.0 - usedPct) * 1e4), busiest, idleSms,
+          std::fabs(std::log2(advice.blockThreads / 128.0))};
 }
 
 }  // namespace
@@ -161,9 +171,11 @@ Result<Occupancy> occupancyOf(const DeviceLimits& device, const KernelResources&
   limits.registers = blocksByRegisters(device, kernel, out.registersPerBlock);
   limits.sharedMemory = blocksBySharedMemory(device, kernel, out);
   limits.blocks = device.maxBlocksPerSm;
-  if (device.barriersPerSm > 0 && kernel.barriers > 0) limits.barriers = device.barriersPerSm / kernel.barriers;
+  if (device.barriersPerSm > 0 && kernel.barriers > 0)
+    limits.barriers = device.barriersPerSm / kernel.barriers;
 
-  out.blocksPerSm = std::min({limits.warps, limits.registers, limits.sharedMemory, limits.blocks, limits.barriers});
+  out.blocksPerSm =
+      std::min({limits.warps, limits.registers, limits.sharedMemory, limits.blocks, limits.barriers});
   const auto limiting = [&](int limit, Limiter limiter) {
     if (limit == out.blocksPerSm) out.limiters.push_back(limiter);
   };
@@ -183,7 +195,9 @@ Result<Occupancy> occupancyOf(const DeviceLimits& device, const KernelResources&
 }
 
 std::string limiterText(const Occupancy& occupancy) {
-  const auto has = [&](Limiter l) { return std::ranges::find(occupancy.limiters, l) != occupancy.limiters.end(); };
+  const auto has = [&](Limiter l) {
+    return std::ranges::find(occupancy.limiters, l) != occupancy.limiters.end();
+  };
   if (has(Limiter::grid)) return std::string(named(Limiter::grid).text);
   if (occupancy.warpsPerSm == occupancy.maxWarpsPerSm && !has(Limiter::cluster)) return "-";
   std::string out;

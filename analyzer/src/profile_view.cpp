@@ -13,8 +13,12 @@ namespace {
 using Data = ProfileView::Data;
 
 template <class T>
-std::size_t bytesOf(const Column<T>& column) { return column.size() * sizeof(T); }
-std::size_t bytesOf(const Spans& s) { return bytesOf(s.start) + bytesOf(s.duration) + s.overflow.size() * 16; }
+std::size_t bytesOf(const Column<T>& column) {
+  return column.size() * sizeof(T);
+}
+std::size_t bytesOf(const Spans& s) {
+  return bytesOf(s.start) + bytesOf(s.duration) + s.overflow.size() * 16;
+}
 
 // Correlation ids rise with time on a thread, so that lanes need no index; where they do not, one is built.
 void indexCorrelations(const Data& data) {
@@ -22,7 +26,8 @@ void indexCorrelations(const Data& data) {
   for (std::uint32_t i = 0; i < data.threads.size(); ++i) {
     const ThreadLane& lane = data.threads[i];
     if (lane.api.empty()) continue;
-    CorrelationLane entry{i, std::is_sorted(lane.api.correlationLow.begin(), lane.api.correlationLow.end()), {}};
+    CorrelationLane entry{
+        i, std::is_sorted(lane.api.correlationLow.begin(), lane.api.correlationLow.end()), {}};
     if (!entry.monotonic) {
       entry.order.resize(lane.api.size());
       std::iota(entry.order.begin(), entry.order.end(), 0u);
@@ -50,7 +55,8 @@ Result<ProfileView> ProfileView::load(std::vector<Reader> readers, const LoadOpt
 }
 
 Result<ProfileView> ProfileView::withTables(const LoadOptions& options) const {
-  const auto missing = static_cast<Tables>(static_cast<unsigned>(options.tables) & ~static_cast<unsigned>(tables()));
+  const auto missing =
+      static_cast<Tables>(static_cast<unsigned>(options.tables) & ~static_cast<unsigned>(tables()));
   if (missing == Tables::none) return *this;
   std::vector<Reader> readers;
   for (const ViewSource& s : sources()) readers.push_back(s.reader);
@@ -103,15 +109,16 @@ std::size_t ProfileView::columnBytes() const {
   std::size_t out = 0;
   for (const StreamLane& l : streams()) {
     const Kernels& k = l.kernels;
-    out += bytesOf(static_cast<const Spans&>(k)) + bytesOf(k.config) + bytesOf(k.rowid) + bytesOf(k.correlation) +
-           bytesOf(k.graphNode);
+    out += bytesOf(static_cast<const Spans&>(k)) + bytesOf(k.config) + bytesOf(k.rowid) +
+           bytesOf(k.correlation) + bytesOf(k.graphNode);
     const Copies& c = l.copies;
     out += bytesOf(static_cast<const Spans&>(c)) + bytesOf(c.bytes) + bytesOf(c.kind) + bytesOf(c.source) +
            bytesOf(c.destination) + bytesOf(c.rowid) + bytesOf(c.correlation);
   }
   for (const ThreadLane& l : threads()) {
     const ApiCalls& a = l.api;
-    out += bytesOf(static_cast<const Spans&>(a)) + bytesOf(a.name) + bytesOf(a.correlationLow) + bytesOf(a.flags);
+    out += bytesOf(static_cast<const Spans&>(a)) + bytesOf(a.name) + bytesOf(a.correlationLow) +
+           bytesOf(a.flags);
     const NvtxRanges& n = l.nvtx;
     out += bytesOf(static_cast<const Spans&>(n)) + bytesOf(n.text) + bytesOf(n.color) + bytesOf(n.domain) +
            bytesOf(n.kind) + bytesOf(n.depth) + bytesOf(n.rowid);

@@ -11,14 +11,14 @@ namespace {
 std::optional<std::int64_t> known(std::int64_t v) { return isNull(v) ? std::nullopt : std::optional{v}; }
 
 // What recording took from the application's own threads, at least: callbacks, CUPTI's instrumentation and
-// resource work, buffer requests (ours, or CUPTI's record of them, which encloses ours). What the recording's own
-// threads and processes used is listed but not counted.
+// resource work, buffer requests (ours, or CUPTI's record of them, which encloses ours). What the recording's
+// own threads and processes used is listed but not counted.
 std::optional<std::int64_t> ownCostOf(const ProfileView& view) {
   struct Cost {
     std::int64_t callbacksNs = 0, requestNs = 0, recordedRequestNs = 0, cuptiNs = 0;
   };
   constexpr std::int64_t kInstrumentation = 4, kResource = 5;  // ENUM_CUPTI_OVERHEAD_TYPE
-  std::map<std::int64_t, Cost> costs;  // by globalPid
+  std::map<std::int64_t, Cost> costs;                          // by globalPid
   for (const SelfCostInfo& c : view.selfCosts()) {
     if (isNull(c.ns)) continue;
     if (c.what == "guest.callbacks") costs[c.globalPid.value].callbacksNs += c.ns;
@@ -33,7 +33,8 @@ std::optional<std::int64_t> ownCostOf(const ProfileView& view) {
     if (view.name(o.name) == "CUPTI activity buffer request") cost.recordedRequestNs += ns;
   }
   std::int64_t total = 0;
-  for (const auto& [pid, c] : costs) total += c.callbacksNs + c.cuptiNs + std::max(c.requestNs, c.recordedRequestNs);
+  for (const auto& [pid, c] : costs)
+    total += c.callbacksNs + c.cuptiNs + std::max(c.requestNs, c.recordedRequestNs);
   return total;
 }
 
@@ -83,7 +84,8 @@ std::optional<std::int64_t> firstStart(const ProfileView& view) {
   return kernel ? kernel : operation;
 }
 
-Result<void> bucketsOf(const ProfileView& view, const Limits& limits, std::stop_token stop, TimeBuckets& out) {
+Result<void> bucketsOf(const ProfileView& view, const Limits& limits, std::stop_token stop,
+                       TimeBuckets& out) {
   wallOf(view, out);
   const auto first = firstStart(view);
   out.anyGpuWork = first.has_value();
@@ -127,7 +129,8 @@ void countsOf(const ProfileView& view, RunSummary& out) {
   }
   for (const ThreadLane& lane : view.threads()) {
     out.apiCalls += static_cast<std::int64_t>(lane.api.size());
-    for (std::size_t i = 0; i < lane.nvtx.size(); ++i) out.nvtxRanges += lane.nvtx.kindOf(i) != NvtxKind::mark;
+    for (std::size_t i = 0; i < lane.nvtx.size(); ++i)
+      out.nvtxRanges += lane.nvtx.kindOf(i) != NvtxKind::mark;
   }
   out.untimed = static_cast<std::int64_t>(view.untimed().size());
   out.gpusUsed = gpus.size();

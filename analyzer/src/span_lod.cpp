@@ -8,13 +8,16 @@
 namespace warpmeter::analyzer {
 namespace {
 
-constexpr std::size_t kGroup = 64;    // spans (or groups) under one entry of longest_
-constexpr std::size_t kSamples = 16;  // spans looked at for the dominant one of a column: each is a cache miss
+constexpr std::size_t kGroup = 64;  // spans (or groups) under one entry of longest_
+constexpr std::size_t kSamples =
+    16;  // spans looked at for the dominant one of a column: each is a cache miss
 
 }  // namespace
 
 SpanIndex::SpanIndex(const Spans& spans, std::vector<std::uint32_t> items, Column<std::uint32_t> key)
-    : spans_(spans), items_(std::move(items)), key_(std::move(key)),
+    : spans_(spans),
+      items_(std::move(items)),
+      key_(std::move(key)),
       count_(items_.empty() ? spans.size() : items_.size()) {
   busy_.reserve(count_);
   lastEnd_.reserve(count_);
@@ -51,8 +54,8 @@ std::size_t SpanIndex::firstNotBefore(std::int64_t t) const {
   return static_cast<std::size_t>(std::ranges::lower_bound(items_, t, {}, start) - items_.begin());
 }
 
-// All spans that started before t, as one union, minus what of it lies behind t: every span of it began before
-// t, so that part is one piece up to the largest end.
+// All spans that started before t, as one union, minus what of it lies behind t: every span of it began
+// before t, so that part is one piece up to the largest end.
 std::int64_t SpanIndex::busyUntil(std::int64_t t) const {
   const std::size_t started = firstNotBefore(t);
   if (started == 0) return 0;
@@ -87,7 +90,8 @@ std::uint32_t SpanIndex::itemAt(std::int64_t t, std::int64_t toleranceNs) const 
   return best;
 }
 
-void SpanIndex::collectBars(std::size_t first, std::size_t last, std::int64_t minNs, std::vector<Bar>& out) const {
+void SpanIndex::collectBars(std::size_t first, std::size_t last, std::int64_t minNs,
+                            std::vector<Bar>& out) const {
   // Walks the tree of longest spans and enters only groups that hold a bar.
   std::size_t i = first;
   while (i < last) {
@@ -110,9 +114,11 @@ void SpanIndex::collectBars(std::size_t first, std::size_t last, std::int64_t mi
   }
 }
 
-std::uint32_t SpanIndex::dominant(std::size_t first, std::size_t last, std::int64_t t0, std::int64_t t1) const {
+std::uint32_t SpanIndex::dominant(std::size_t first, std::size_t last, std::int64_t t0,
+                                  std::int64_t t1) const {
   // Positions that are multiples of a power of two: the same ones while the picture is panned.
-  const std::size_t stride = std::bit_ceil(std::max<std::size_t>(1, (last - first + kSamples - 1) / kSamples));
+  const std::size_t stride =
+      std::bit_ceil(std::max<std::size_t>(1, (last - first + kSamples - 1) / kSamples));
   struct Share {
     std::uint32_t key, item;
     std::int64_t ns;
@@ -135,9 +141,9 @@ std::uint32_t SpanIndex::dominant(std::size_t first, std::size_t last, std::int6
     }
   }
   if (used == 0) return itemOf(first);
-  return std::max_element(shares.data(), shares.data() + used, [](const Share& a, const Share& b) {
-           return a.ns < b.ns;
-         })->item;
+  return std::max_element(shares.data(), shares.data() + used,
+                          [](const Share& a, const Share& b) { return a.ns < b.ns; })
+      ->item;
 }
 
 void SpanIndex::picture(std::int64_t t0, std::int64_t t1, int pixels, RowPicture& out) const {
@@ -148,7 +154,8 @@ void SpanIndex::picture(std::int64_t t0, std::int64_t t1, int pixels, RowPicture
   const auto minNs = std::max<std::int64_t>(1, static_cast<std::int64_t>(nsPerPixel));
   const std::size_t last = firstNotBefore(t1);
   // From the first span that can still be running at t0: the running maximum of the ends never falls.
-  const auto reaches = std::upper_bound(lastEnd_.begin(), lastEnd_.begin() + static_cast<std::ptrdiff_t>(last), t0);
+  const auto reaches =
+      std::upper_bound(lastEnd_.begin(), lastEnd_.begin() + static_cast<std::ptrdiff_t>(last), t0);
   const auto first = static_cast<std::size_t>(reaches - lastEnd_.begin());
   collectBars(first, last, minNs, out.bars);
   std::erase_if(out.bars, [&](const Bar& b) { return b.endNs <= t0; });
@@ -158,13 +165,15 @@ void SpanIndex::picture(std::int64_t t0, std::int64_t t1, int pixels, RowPicture
   std::int64_t coveredTo = t0;  // up to here a bar covers everything since its start
   for (int pixel = 0; pixel < pixels;) {
     const std::int64_t begin = edge(pixel), end = std::max(edge(pixel + 1), begin + 1);
-    while (bar < out.bars.size() && out.bars[bar].startNs <= begin) coveredTo = std::max(coveredTo, out.bars[bar++].endNs);
+    while (bar < out.bars.size() && out.bars[bar].startNs <= begin)
+      coveredTo = std::max(coveredTo, out.bars[bar++].endNs);
     if (coveredTo >= end) {  // hidden behind a bar
       ++pixel;
       continue;
     }
     const std::size_t from = static_cast<std::size_t>(
-        std::upper_bound(lastEnd_.begin(), lastEnd_.begin() + static_cast<std::ptrdiff_t>(last), begin) - lastEnd_.begin());
+        std::upper_bound(lastEnd_.begin(), lastEnd_.begin() + static_cast<std::ptrdiff_t>(last), begin) -
+        lastEnd_.begin());
     const std::size_t to = firstNotBefore(end);
     if (from >= to) {
       // Nothing until the next span starts: go straight to its column.

@@ -25,8 +25,9 @@ void describeTime(const ProfileView& view, const Spans& spans, std::size_t i, Sp
 void describeOccupancy(const ProfileView& view, const LaunchConfig& config, SpanText& out) {
   const auto occupancy = occupancyOfDistinct(view, config.distinct);
   if (!occupancy) return;
-  out.lines.emplace_back("occupancy", fmt::format("{} possible, held by {}", formatPercent(occupancy->occupancyPct),
-                                                  limiterText(*occupancy)));
+  out.lines.emplace_back("occupancy",
+                         fmt::format("{} possible, held by {}", formatPercent(occupancy->occupancyPct),
+                                     limiterText(*occupancy)));
   if (occupancy->waves) out.lines.emplace_back("waves", fmt::format("{:.2f}", *occupancy->waves));
 }
 
@@ -39,7 +40,8 @@ void describeKernel(const ProfileView& view, const StreamLane& lane, std::size_t
   if (c.clusterBlocks() > 0) out.lines.emplace_back("cluster", formatDims(c.cluster));
   out.lines.emplace_back("registers", fmt::format("{} a thread", c.registers));
   if (c.staticShared + c.dynamicShared > 0) {
-    out.lines.emplace_back("shared memory", fmt::format("{} B static, {} B dynamic", c.staticShared, c.dynamicShared));
+    out.lines.emplace_back("shared memory",
+                           fmt::format("{} B static, {} B dynamic", c.staticShared, c.dynamicShared));
   }
   describeOccupancy(view, c, out);
   if (k.graphNode[i] != 0) out.lines.emplace_back("graph node", fmt::format("{}", k.graphNode[i]));
@@ -60,8 +62,9 @@ void describeCopy(const ProfileView& view, const Copies& c, std::size_t i, SpanT
     out.lines.emplace_back("rate", formatRate(rate));
   }
   const bool set = c.kindOf(i) == CopyKind::memset;
-  out.lines.emplace_back("memory", set ? std::string(textOf(c.destinationOf(i)))
-                                       : fmt::format("{} to {}", textOf(c.sourceOf(i)), textOf(c.destinationOf(i))));
+  out.lines.emplace_back("memory",
+                         set ? std::string(textOf(c.destinationOf(i)))
+                             : fmt::format("{} to {}", textOf(c.sourceOf(i)), textOf(c.destinationOf(i))));
 }
 
 void describeApi(const ProfileView& view, const ApiCalls& api, std::size_t i, SpanText& out) {
@@ -86,9 +89,12 @@ std::string labelOf(const ProfileView& view, const Track& track, std::uint32_t i
       const LaunchConfig& c = view.configs()[view.streams()[track.lane].kernels.config[item]];
       return shortKernelName(view.name(view.functions()[c.function].demangled));
     }
-    case TrackKind::copies: return copyTitle(view.streams()[track.lane].copies, item);
-    case TrackKind::api: return std::string(apiBaseName(view.name(view.threads()[track.lane].api.name[item])));
-    case TrackKind::nvtx: return std::string(view.name(view.threads()[track.lane].nvtx.text[item]));
+    case TrackKind::copies:
+      return copyTitle(view.streams()[track.lane].copies, item);
+    case TrackKind::api:
+      return std::string(apiBaseName(view.name(view.threads()[track.lane].api.name[item])));
+    case TrackKind::nvtx:
+      return std::string(view.name(view.threads()[track.lane].nvtx.text[item]));
   }
   return {};
 }
@@ -96,10 +102,18 @@ std::string labelOf(const ProfileView& view, const Track& track, std::uint32_t i
 SpanText describeSpan(const ProfileView& view, const Track& track, std::uint32_t item) {
   SpanText out;
   switch (track.kind) {
-    case TrackKind::kernels: describeKernel(view, view.streams()[track.lane], item, out); break;
-    case TrackKind::copies: describeCopy(view, view.streams()[track.lane].copies, item, out); break;
-    case TrackKind::api: describeApi(view, view.threads()[track.lane].api, item, out); break;
-    case TrackKind::nvtx: describeNvtx(view, view.threads()[track.lane].nvtx, item, out); break;
+    case TrackKind::kernels:
+      describeKernel(view, view.streams()[track.lane], item, out);
+      break;
+    case TrackKind::copies:
+      describeCopy(view, view.streams()[track.lane].copies, item, out);
+      break;
+    case TrackKind::api:
+      describeApi(view, view.threads()[track.lane].api, item, out);
+      break;
+    case TrackKind::nvtx:
+      describeNvtx(view, view.threads()[track.lane].nvtx, item, out);
+      break;
   }
   return out;
 }

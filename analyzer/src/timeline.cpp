@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpmeter/analyzer/timeline.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "src/cancelled.h"
 #include "src/span_text.h"
@@ -42,7 +42,8 @@ std::vector<SpanIndex> indexRows(const Spans& spans, const Column<std::uint32_t>
 
 std::string processText(const ProfileView& view, std::uint32_t process) {
   const ProcessInfo& info = view.processes()[process].info;
-  return info.name.empty() ? fmt::format("process {}", info.pid) : fmt::format("{} ({})", info.name, info.pid);
+  return info.name.empty() ? fmt::format("process {}", info.pid)
+                           : fmt::format("{} ({})", info.name, info.pid);
 }
 
 std::string gpuText(const ProfileView& view, std::uint32_t gpu) {
@@ -115,9 +116,12 @@ std::uint32_t Timeline::colorKey(const Track& track, std::uint32_t item) const {
       const LaunchConfig& c = view_->configs()[view_->streams()[track.lane].kernels.config[item]];
       return view_->functions()[c.function].key;
     }
-    case TrackKind::copies: return view_->streams()[track.lane].copies.kind[item];
-    case TrackKind::api: return view_->threads()[track.lane].api.name[item];
-    case TrackKind::nvtx: return view_->threads()[track.lane].nvtx.text[item];
+    case TrackKind::copies:
+      return view_->streams()[track.lane].copies.kind[item];
+    case TrackKind::api:
+      return view_->threads()[track.lane].api.name[item];
+    case TrackKind::nvtx:
+      return view_->threads()[track.lane].nvtx.text[item];
   }
   return 0;
 }
@@ -128,7 +132,11 @@ std::optional<std::uint32_t> Timeline::givenColor(const Track& track, std::uint3
   return color == 0 ? std::nullopt : std::optional{color};
 }
 
-std::string Timeline::label(const Track& track, std::uint32_t item) const { return labelOf(*view_, track, item); }
-SpanText Timeline::describe(const Track& track, std::uint32_t item) const { return describeSpan(*view_, track, item); }
+std::string Timeline::label(const Track& track, std::uint32_t item) const {
+  return labelOf(*view_, track, item);
+}
+SpanText Timeline::describe(const Track& track, std::uint32_t item) const {
+  return describeSpan(*view_, track, item);
+}
 
 }  // namespace warpmeter::analyzer

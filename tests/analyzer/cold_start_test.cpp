@@ -50,7 +50,7 @@ TEST(ColdStart, WorkedExample) {
   EXPECT_EQ(c.totalNs(), 730'000'000);
   EXPECT_EQ(bar(c, ColdPhase::process).ns, 300'000'000);
   EXPECT_EQ(bar(c, ColdPhase::cuInit).ns, 100'000'000);
-  EXPECT_EQ(bar(c, ColdPhase::context).ns, 125'000'000);   // 150 - 25 in the load
+  EXPECT_EQ(bar(c, ColdPhase::context).ns, 125'000'000);  // 150 - 25 in the load
   EXPECT_EQ(bar(c, ColdPhase::context).count, 1);
   EXPECT_EQ(bar(c, ColdPhase::moduleLoad).ns, 20'000'000);  // 25 - 15 of PTX + 10 lazy
   EXPECT_EQ(bar(c, ColdPhase::moduleLoad).count, 1);
@@ -70,8 +70,8 @@ TEST(ColdStart, WithoutMarksWhatIsNotRecordedIsNull) {
   const ColdStart& c = all[0];
   EXPECT_FALSE(c.beginKnown);
   EXPECT_EQ(c.beginNs, 100);
-  for (const ColdPhase phase : {ColdPhase::process, ColdPhase::cuInit, ColdPhase::context, ColdPhase::moduleLoad,
-                                ColdPhase::jit}) {
+  for (const ColdPhase phase :
+       {ColdPhase::process, ColdPhase::cuInit, ColdPhase::context, ColdPhase::moduleLoad, ColdPhase::jit}) {
     EXPECT_EQ(bar(c, phase).ns, std::nullopt) << idOf(phase);
   }
   EXPECT_EQ(bar(c, ColdPhase::firstLaunch).ns, 30);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpmeter/analyzer/concurrency.h"
 
-#include <numeric>
-#include <random>
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
 
 #include "support/view_of.h"
 
@@ -99,8 +99,9 @@ TEST(Concurrency, NothingRanIsNoEntry) {
   EXPECT_FALSE(must(concurrencyOfAll(view)).has_value());
 }
 
-// The thread that brings the next kernel: in cudaStreamSynchronize until 130, in no call until 150, in cudaMalloc
-// until 170, in no call until 180, launching until the kernel starts at 200. The gap begins at 100.
+// The thread that brings the next kernel: in cudaStreamSynchronize until 130, in no call until 150, in
+// cudaMalloc until 170, in no call until 180, launching until the kernel starts at 200. The gap begins at
+// 100.
 TEST(Concurrency, IdleTimeIsSharedOutByWhatTheLaunchingThreadDid) {
   Limits limits;
   limits.gapListedNs = 50;
@@ -151,7 +152,8 @@ TEST(Concurrency, EqualsBruteForceOnRandomData) {
     std::string text;
     std::vector<std::array<int, 4>> ops;  // begin, end, stream, copy
     for (int i = 0; i < 30; ++i) {
-      const int begin = static_cast<int>(random() % (kHorizon - 60)), length = static_cast<int>(random() % 30);
+      const int begin = static_cast<int>(random() % (kHorizon - 60)),
+                length = static_cast<int>(random() % 30);
       const int stream = static_cast<int>(random() % kStreams), copy = random() % 4 == 0;
       ops.push_back({begin, begin + length, stream, copy});
       text += copy ? fmt::format("memset 1 {}..{} bytes=1 stream={}\n", begin, begin + length, stream)

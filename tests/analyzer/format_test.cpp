@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpmeter/analyzer/format.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <random>
 #include <set>
-
-#include <gtest/gtest.h>
 
 #include "warpmeter/analyzer/api_kinds.h"
 #include "warpmeter/analyzer/names.h"
@@ -39,7 +39,8 @@ TEST(Format, OnlyAllIsHundredPercent) {
 }
 
 TEST(ShortKernelName, IsTheIdentifier) {
-  EXPECT_EQ(shortKernelName("void at::native::elementwise_kernel<4, at::Op<int>>(int, at::Op<int>)"), "elementwise_kernel");
+  EXPECT_EQ(shortKernelName("void at::native::elementwise_kernel<4, at::Op<int>>(int, at::Op<int>)"),
+            "elementwise_kernel");
   EXPECT_EQ(shortKernelName("saxpy(int, float, float const*, float*)"), "saxpy");
   EXPECT_EQ(shortKernelName("void (anonymous namespace)::softmax<float>(float*)"), "softmax");
   EXPECT_EQ(shortKernelName("void at::(anonymous namespace)::topk<float, 1>(int)"), "topk");

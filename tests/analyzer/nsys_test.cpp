@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real nsys exports: the numbers were taken with SQL, not with this code.
-#include <filesystem>
-
 #include <gtest/gtest.h>
+
+#include <filesystem>
 
 #include "support/view_of.h"
 #include "warpmeter/analyzer/analysis.h"
@@ -78,7 +78,9 @@ INSTANTIATE_TEST_SUITE_P(Files, NsysExport,
 ProfileView open(const char* file) {
   return support::viewOfFile(std::filesystem::path(WARPMETER_DATA_DIR) / "nsys" / file);
 }
-bool present(const char* file) { return std::filesystem::exists(std::filesystem::path(WARPMETER_DATA_DIR) / "nsys" / file); }
+bool present(const char* file) {
+  return std::filesystem::exists(std::filesystem::path(WARPMETER_DATA_DIR) / "nsys" / file);
+}
 
 TEST(NsysExportDetails, CudaDeviceIsNotTheIdOfTheGpu) {
   if (!present("a100_cloverleaf.sqlite")) GTEST_SKIP() << "needs nsys/a100_cloverleaf.sqlite";

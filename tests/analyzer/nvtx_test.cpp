@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpmeter/analyzer/nvtx_summary.h"
-
-#include <random>
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "support/view_of.h"
+#include "warpmeter/analyzer/nvtx_summary.h"
 
 namespace warpmeter::analyzer {
 namespace {
@@ -106,8 +105,8 @@ TEST(NvtxSummary, EqualsBruteForceOnRandomNests) {
     for (int i = 1; i <= 40; ++i) {
       const int call = static_cast<int>(random() % 1100), begin = call + static_cast<int>(random() % 50);
       launches.push_back({call, begin, begin + static_cast<int>(random() % 20)});
-      text += fmt::format("api 1 cudaLaunchKernel_v7000 {}..{} corr={}\nkernel 1 k {}..{} corr={}\n", call, call,
-                          i, begin, launches.back()[2], i);
+      text += fmt::format("api 1 cudaLaunchKernel_v7000 {}..{} corr={}\nkernel 1 k {}..{} corr={}\n", call,
+                          call, i, begin, launches.back()[2], i);
     }
     const ProfileView view = viewOf(text);
     const NvtxSummary s = must(summarizeNvtx(view));

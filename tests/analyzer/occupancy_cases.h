@@ -12,7 +12,8 @@ namespace warpmeter::analyzer {
 inline constexpr std::array<int, 11> kCapabilities{75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
 
 struct OccupancyCase {
-  int capability = 0, registers = 0, block = 0, staticShared = 0, dynamicShared = 0, carveoutPct = -1, barriers = 1;
+  int capability = 0, registers = 0, block = 0, staticShared = 0, dynamicShared = 0, carveoutPct = -1,
+      barriers = 1;
 };
 
 // Half of the cases without shared memory or carve-out: there the other limits show. Some blocks and some

@@ -36,7 +36,8 @@ TEST_P(OccupancyHeader, EqualsOnRandomCases) {
     const Occupancy o = ours(device, c);
     launchable += r.blocks > 0;
     // The header keeps the factors it found before barriers lowered the limit; ours are those of the result.
-    const bool byBarriers = o.limits.barriers < std::min({r.byWarps, r.byRegisters, r.byShared, o.limits.blocks});
+    const bool byBarriers =
+        o.limits.barriers < std::min({r.byWarps, r.byRegisters, r.byShared, o.limits.blocks});
     const bool equal =
         o.blocksPerSm == r.blocks && o.limits.warps == r.byWarps && o.limits.registers == r.byRegisters &&
         o.limits.sharedMemory == r.byShared &&
@@ -47,8 +48,8 @@ TEST_P(OccupancyHeader, EqualsOnRandomCases) {
                         holds(o, Limiter::blocks) == ((r.factors & OCC_LIMIT_BLOCKS) != 0)));
     if (!equal && ++different <= 3) {
       ADD_FAILURE() << "registers " << c.registers << " block " << c.block << " static " << c.staticShared
-                    << " dynamic " << c.dynamicShared << " carve-out " << c.carveoutPct << " barriers " << c.barriers
-                    << ": ours " << o.blocksPerSm << ", header " << r.blocks;
+                    << " dynamic " << c.dynamicShared << " carve-out " << c.carveoutPct << " barriers "
+                    << c.barriers << ": ours " << o.blocksPerSm << ", header " << r.blocks;
     }
   }
   EXPECT_EQ(different, 0);

@@ -27,8 +27,8 @@ inline cudaOccDeviceProp propertiesOf(int capability) {
   struct Chip {
     int capability, threads, sharedKib;
   };
-  constexpr Chip kChips[] = {{75, 1024, 64},  {80, 2048, 164},  {86, 1536, 100},  {87, 1536, 164},
-                             {89, 1536, 100}, {90, 2048, 228},  {100, 2048, 228}, {103, 2048, 228},
+  constexpr Chip kChips[] = {{75, 1024, 64},   {80, 2048, 164},  {86, 1536, 100},  {87, 1536, 164},
+                             {89, 1536, 100},  {90, 2048, 228},  {100, 2048, 228}, {103, 2048, 228},
                              {110, 1536, 228}, {120, 1536, 100}, {121, 1536, 100}};
   for (const Chip& chip : kChips) {
     if (chip.capability != capability) continue;
@@ -61,8 +61,8 @@ inline Reference referenceOf(const OccupancyCase& c) {
   cudaOccDeviceState state;
   state.carveoutConfig = c.carveoutPct;
   cudaOccResult result{};
-  const auto status = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &properties, &function, &state, c.block,
-                                                              static_cast<std::size_t>(c.dynamicShared));
+  const auto status = cudaOccMaxActiveBlocksPerMultiprocessor(
+      &result, &properties, &function, &state, c.block, static_cast<std::size_t>(c.dynamicShared));
   if (status != CUDA_OCC_SUCCESS) throw std::runtime_error("cuda_occupancy.h refused a case");
   return {result.activeBlocksPerMultiprocessor, result.blockLimitWarps, result.blockLimitRegs,
           result.blockLimitSharedMem, result.limitingFactors};

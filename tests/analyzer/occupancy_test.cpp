@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpmeter/analyzer/occupancy.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <fstream>
 #include <sstream>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "analyzer/occupancy_cases.h"
 #include "support/view_of.h"
@@ -35,8 +35,8 @@ TEST(Occupancy, EqualsStoredSampleOfTheToolkitsCalculator) {
     std::istringstream in(line);
     OccupancyCase c;
     int blocks = -1, byWarps = -1, byRegisters = -1, byShared = -1;
-    in >> c.capability >> c.registers >> c.block >> c.staticShared >> c.dynamicShared >> c.carveoutPct >> c.barriers >>
-        blocks >> byWarps >> byRegisters >> byShared;
+    in >> c.capability >> c.registers >> c.block >> c.staticShared >> c.dynamicShared >> c.carveoutPct >>
+        c.barriers >> blocks >> byWarps >> byRegisters >> byShared;
     ASSERT_TRUE(in) << line;
     KernelResources k = kernel(c.block, c.registers, c.dynamicShared);
     k.staticShared = c.staticShared;
@@ -114,7 +114,8 @@ TEST(Occupancy, ImpossibleBlocksSayWhy) {
   const DeviceLimits device = must(deviceLimits(8, 6));
   EXPECT_THAT(must(occupancyOf(device, kernel(1025, 16))).limiters, ElementsAre(Limiter::warps));
   EXPECT_THAT(must(occupancyOf(device, kernel(1024, 255))).limiters, ElementsAre(Limiter::registers));
-  EXPECT_THAT(must(occupancyOf(device, kernel(32, 16, 100 * 1024))).limiters, ElementsAre(Limiter::sharedMemory));
+  EXPECT_THAT(must(occupancyOf(device, kernel(32, 16, 100 * 1024))).limiters,
+              ElementsAre(Limiter::sharedMemory));
 }
 
 TEST(Occupancy, BadInputIsUsage) {
@@ -128,7 +129,8 @@ TEST(Occupancy, BadInputIsUsage) {
   k.clusterBlocks = 4;
   EXPECT_EQ(occupancyOf(device, k).error().kind, ErrorKind::usage) << "10 blocks are no clusters of 4";
   k.gridBlocks = 8;
-  EXPECT_EQ(occupancyOf(must(deviceLimits(8, 0)), k).error().kind, ErrorKind::usage) << "no clusters before 9.0";
+  EXPECT_EQ(occupancyOf(must(deviceLimits(8, 0)), k).error().kind, ErrorKind::usage)
+      << "no clusters before 9.0";
   EXPECT_EQ(deviceLimits(6, 1).error().kind, ErrorKind::unsupported);
 }
 
@@ -187,7 +189,8 @@ TEST(BestBlockSizes, EveryOneIsTheCalculatorsOwnAnswer) {
   }
 }
 
-// docs/metrics.md, "Best block size": 64 blocks of 256 leave 68 of 132 SMs empty; 256 blocks of 64 leave none.
+// docs/metrics.md, "Best block size": 64 blocks of 256 leave 68 of 132 SMs empty; 256 blocks of 64 leave
+// none.
 TEST(BestBlockSizes, GridTooSmallAsksForSmallerBlocks) {
   const auto best = must(bestBlockSizes(must(deviceLimits(9, 0, 132)), kernel(256, 40, 0, 64), 1));
   ASSERT_EQ(best.size(), 1u);

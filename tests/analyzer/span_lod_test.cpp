@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpmeter/analyzer/span_lod.h"
 
-#include <map>
-#include <random>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <map>
+#include <random>
 
 #include "support/view_of.h"
 #include "warpmeter/analyzer/timeline.h"
@@ -53,7 +53,8 @@ TEST(SpanIndex, BusyTimeEqualsBruteForce) {
     const SpanIndex index = row.index();
     std::mt19937 random(seed + 100);
     for (int i = 0; i < 200; ++i) {
-      const auto t0 = static_cast<std::int64_t>(random() % 400) - 80, t1 = t0 + static_cast<std::int64_t>(random() % 120);
+      const auto t0 = static_cast<std::int64_t>(random() % 400) - 80,
+                 t1 = t0 + static_cast<std::int64_t>(random() % 120);
       std::int64_t busy = 0;
       for (std::int64_t t = t0; t < t1; ++t) {
         bool any = false;

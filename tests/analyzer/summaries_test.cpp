@@ -111,7 +111,9 @@ TEST(CopyPageable, PinnedCopiesOfTheSameFileAreTheReference) {
 
 TEST(CopyPageable, NotWorthALineIsNoFinding) {
   EXPECT_TRUE(must(findAll(viewOf("memcpy 1 HtoD 0..4ms bytes=1000 src=pageable"))).empty()) << "few bytes";
-  EXPECT_TRUE(must(findAll(viewOf("kernel 1 k 0..10s\nmemcpy 1 HtoD 11s..11001ms bytes=10000000 src=pageable"))).empty())
+  EXPECT_TRUE(
+      must(findAll(viewOf("kernel 1 k 0..10s\nmemcpy 1 HtoD 11s..11001ms bytes=10000000 src=pageable")))
+          .empty())
       << "a ten-thousandth of the run";
   EXPECT_TRUE(must(findAll(viewOf("memcpy 1 HtoD 0..4ms bytes=20000000 src=pinned"))).empty());
 }

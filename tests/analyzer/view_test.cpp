@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpmeter/analyzer/profile_view.h"
-
-#include <thread>
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "support/view_of.h"
+#include "warpmeter/analyzer/profile_view.h"
 #include "warpmeter/profile/writer.h"
 
 namespace warpmeter::analyzer {
@@ -47,7 +46,8 @@ TEST(ProfileView, LanesAreSortedByStart) {
 }
 
 TEST(ProfileView, DurationsBeyond32BitsAreKept) {
-  const ProfileView view = viewOf("kernel 1 a 0..10\nkernel 1 a 10..5s\nkernel 1 a 6s..4294967295\nkernel 1 a 7s..12s");
+  const ProfileView view =
+      viewOf("kernel 1 a 0..10\nkernel 1 a 10..5s\nkernel 1 a 6s..4294967295\nkernel 1 a 7s..12s");
   const Kernels& k = view.streams()[0].kernels;
   EXPECT_EQ(k.durationNs(0), 10);
   EXPECT_EQ(k.durationNs(1), 4'999'999'990);
@@ -57,7 +57,8 @@ TEST(ProfileView, DurationsBeyond32BitsAreKept) {
 
 TEST(ProfileView, DistinctKernelsDifferInWhatTheContractNames) {
   const std::string same = "kernel 1 k 0..1 grid=4 block=64 regs=20 static=8 dynamic=16 executed=32768";
-  std::string text = "gpu 0 name=G\ngpu 1 name=G\ngpu 2 name=H\n" + same + "\n" + same + " gpu=1 stream=9 carveout=50\n";
+  std::string text =
+      "gpu 0 name=G\ngpu 1 name=G\ngpu 2 name=H\n" + same + "\n" + same + " gpu=1 stream=9 carveout=50\n";
   const auto but = [&](const char* change) { text += same + " " + change + "\n"; };
   but("grid=5");
   but("block=65");
@@ -69,12 +70,14 @@ TEST(ProfileView, DistinctKernelsDifferInWhatTheContractNames) {
   but("gpu=2");
   const ProfileView view = viewOf(text);
   EXPECT_EQ(view.functions().size(), 1u);
-  EXPECT_EQ(view.distinctKernels().size(), 9u) << "a GPU of the same model and the requested carve-out do not count";
+  EXPECT_EQ(view.distinctKernels().size(), 9u)
+      << "a GPU of the same model and the requested carve-out do not count";
   EXPECT_EQ(view.configs().size(), 10u);
 }
 
 TEST(ProfileView, FunctionIsTheMangledName) {
-  const ProfileView view = viewOf("kernel 1 f 0..1 mangled=_Z1fv\nkernel 1 f 2..3 mangled=_Z1fi\nkernel 1 g 4..5");
+  const ProfileView view =
+      viewOf("kernel 1 f 0..1 mangled=_Z1fv\nkernel 1 f 2..3 mangled=_Z1fi\nkernel 1 g 4..5");
   ASSERT_EQ(view.functions().size(), 3u);
   EXPECT_EQ(view.name(view.functions()[0].key), "_Z1fv");
   EXPECT_EQ(view.name(view.functions()[0].demangled), "f");
@@ -97,7 +100,8 @@ TEST(ProfileView, DynamicShapesAreJoinedIntoPowersOfTwo) {
 }
 
 TEST(ProfileView, UntimedLaunchesAreCountedApart) {
-  const ProfileView view = viewOf("kernel 1 k 0..1 grid=2\nuntimed 1 k grid=2 corr=8\nuntimed 1 k grid=3 corr=9");
+  const ProfileView view =
+      viewOf("kernel 1 k 0..1 grid=2\nuntimed 1 k grid=2 corr=8\nuntimed 1 k grid=3 corr=9");
   EXPECT_EQ(view.kernelCount(), 1u);
   ASSERT_EQ(view.untimed().size(), 2u);
   EXPECT_EQ(view.untimed()[0].config, view.streams()[0].kernels.config[0]);
@@ -130,8 +134,9 @@ TEST(ProfileView, CorrelationIdsBelongToTheirProcess) {
 
 TEST(ProfileView, CorrelationIdsOfAProcessAfterExecAreItsOwn) {
   const std::string second = std::to_string((std::int64_t{1} << 32) + 7);
-  const ProfileView view = viewOf("api 1 cudaFree_v3020 0..5 corr=7\napi 1 cudaLaunchKernel_v7000 50..60 corr=" +
-                                  second + "\nkernel 1 k 70..80 corr=" + second);
+  const ProfileView view =
+      viewOf("api 1 cudaFree_v3020 0..5 corr=7\napi 1 cudaLaunchKernel_v7000 50..60 corr=" + second +
+             "\nkernel 1 k 70..80 corr=" + second);
   ASSERT_EQ(view.threads().size(), 2u);
   const auto ref = view.apiCall(view.streams()[0].process, view.streams()[0].kernels.correlation[0]);
   ASSERT_TRUE(ref);
@@ -174,8 +179,9 @@ TEST(ProfileView, RangeThatNeverEndedEndsWithTheRecording) {
 TEST(ProfileView, OnlyTheTablesAskedForAndTheOthersLater) {
   const support::TempDir dir;
   const auto path = dir.path() / "a.wm.sqlite";
-  must(support::writeProfile(path, "kernel 1 k 0..1 corr=1\napi 1 cudaLaunchKernel_v7000 -5..-1 corr=1\n"
-                                   "nvtx 1 r -9..9\nmemset 1 3..4 bytes=1"));
+  must(support::writeProfile(path,
+                             "kernel 1 k 0..1 corr=1\napi 1 cudaLaunchKernel_v7000 -5..-1 corr=1\n"
+                             "nvtx 1 r -9..9\nmemset 1 3..4 bytes=1"));
   const ProfileView kernels = viewOfFile(path, Tables::kernels);
   EXPECT_EQ(kernels.kernelCount(), 1u);
   EXPECT_TRUE(kernels.threads().empty());
@@ -211,8 +217,10 @@ TEST(ProfileView, StopAndProgress) {
 
 TEST(ProfileView, SeveralFilesOnOneTimeLine) {
   const support::TempDir dir;
-  must(support::writeProfile(dir.path() / "a", "session epoch=1000000\ngpu 0 name=G uuid=aa\nkernel 1 k 0..10"));
-  must(support::writeProfile(dir.path() / "b", "session epoch=1000500\ngpu 0 name=G uuid=aa\nkernel 2 k 0..10"));
+  must(support::writeProfile(dir.path() / "a",
+                             "session epoch=1000000\ngpu 0 name=G uuid=aa\nkernel 1 k 0..10"));
+  must(support::writeProfile(dir.path() / "b",
+                             "session epoch=1000500\ngpu 0 name=G uuid=aa\nkernel 2 k 0..10"));
   std::vector<ProfileView::Reader> readers;
   for (const char* name : {"a", "b"}) {
     readers.push_back(std::make_shared<const ProfileReader>(must(ProfileReader::open(dir.path() / name))));
@@ -266,7 +274,8 @@ TEST(ProfileView, GrowsWithALiveFile) {
 TEST(ProfileView, BytesARowAreWithinTheBounds) {
   std::string text;
   for (int i = 0; i < 1000; ++i) {
-    text += fmt::format("kernel 1 k {0}..{1} corr={0}\napi 1 f {0}..{1} corr={0}\nnvtx 1 n {0}..{1}\n", i * 10, i * 10 + 5);
+    text += fmt::format("kernel 1 k {0}..{1} corr={0}\napi 1 f {0}..{1} corr={0}\nnvtx 1 n {0}..{1}\n",
+                        i * 10, i * 10 + 5);
   }
   const support::TempDir dir;
   const auto path = dir.path() / "a";

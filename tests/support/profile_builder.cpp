@@ -13,7 +13,8 @@
 namespace warpmeter::support {
 namespace {
 
-std::int64_t lookUp(std::string_view what, std::initializer_list<std::pair<std::string_view, std::int64_t>> list) {
+std::int64_t lookUp(std::string_view what,
+                    std::initializer_list<std::pair<std::string_view, std::int64_t>> list) {
   for (const auto& [name, number] : list) {
     if (name == what) return number;
   }
@@ -21,8 +22,9 @@ std::int64_t lookUp(std::string_view what, std::initializer_list<std::pair<std::
 }
 
 std::int64_t memoryKind(const DslLine& line, std::string_view key, std::string_view fallback) {
-  return lookUp(line.text(key).value_or(std::string(fallback)),
-                {{"pageable", 0}, {"pinned", 1}, {"device", 2}, {"array", 3}, {"managed", 4}, {"unknown", 7}});
+  return lookUp(
+      line.text(key).value_or(std::string(fallback)),
+      {{"pageable", 0}, {"pinned", 1}, {"device", 2}, {"array", 3}, {"managed", 4}, {"unknown", 7}});
 }
 
 std::vector<std::string> words(const std::string& text) {
@@ -42,12 +44,14 @@ class DslWriter {
   Result<void> line(const DslLine& l) {
     using Method = Result<void> (DslWriter::*)(const DslLine&);
     static const std::unordered_map<std::string, Method> kVerbs{
-        {"process", &DslWriter::process}, {"gpu", &DslWriter::gpu},         {"thread", &DslWriter::thread},
-        {"kernel", &DslWriter::kernel},   {"untimed", &DslWriter::untimed}, {"api", &DslWriter::api},
-        {"memcpy", &DslWriter::memcpy},   {"memset", &DslWriter::memset},   {"sync", &DslWriter::sync},
-        {"nvtx", &DslWriter::nvtx},       {"domain", &DslWriter::domain},   {"overhead", &DslWriter::overhead},
-        {"mark", &DslWriter::mark},       {"loss", &DslWriter::loss},       {"cost", &DslWriter::cost},
-        {"stream", &DslWriter::stream}};
+        {"process", &DslWriter::process}, {"gpu", &DslWriter::gpu},
+        {"thread", &DslWriter::thread},   {"kernel", &DslWriter::kernel},
+        {"untimed", &DslWriter::untimed}, {"api", &DslWriter::api},
+        {"memcpy", &DslWriter::memcpy},   {"memset", &DslWriter::memset},
+        {"sync", &DslWriter::sync},       {"nvtx", &DslWriter::nvtx},
+        {"domain", &DslWriter::domain},   {"overhead", &DslWriter::overhead},
+        {"mark", &DslWriter::mark},       {"loss", &DslWriter::loss},
+        {"cost", &DslWriter::cost},       {"stream", &DslWriter::stream}};
     const auto verb = kVerbs.find(l.word(0));
     if (verb == kVerbs.end()) throw BadLine("unknown verb: " + l.word(0));
     return (this->*verb->second)(l);
@@ -56,7 +60,9 @@ class DslWriter {
  private:
   std::int64_t intern(std::string_view text) { return writer_.intern(text).value; }
   template <class Row>
-  Result<void> one(const Row& row) { return writer_.append(std::span<const Row>(&row, 1)); }
+  Result<void> one(const Row& row) {
+    return writer_.append(std::span<const Row>(&row, 1));
+  }
 
   template <class Row>
   void place(const DslLine& l, Row& row) {
@@ -217,9 +223,16 @@ class DslWriter {
   Result<void> mark(const DslLine& l) {
     MarkRow m;
     m.globalTid = thread(l, 1);
-    m.kind = lookUp(l.word(2), {{"processStart", 1}, {"injectionEntered", 2}, {"injectionDone", 3},
-                                {"cuInitFinished", 4}, {"contextCreated", 5}, {"contextDestroyed", 6},
-                                {"moduleLoaded", 7}, {"moduleUnloaded", 8}, {"jitStarted", 9}, {"processExit", 10}});
+    m.kind = lookUp(l.word(2), {{"processStart", 1},
+                                {"injectionEntered", 2},
+                                {"injectionDone", 3},
+                                {"cuInitFinished", 4},
+                                {"contextCreated", 5},
+                                {"contextDestroyed", 6},
+                                {"moduleLoaded", 7},
+                                {"moduleUnloaded", 8},
+                                {"jitStarted", 9},
+                                {"processExit", 10}});
     m.t = l.time(3);
     m.bytes = l.text("ns") ? l.timeOf("ns", 0) : l.number("bytes", kNull);
     m.contextId = l.number("ctx", kNull);
@@ -300,9 +313,8 @@ Result<void> writeProfile(const std::filesystem::path& path, std::string_view te
   auto writer = ProfileWriter::create(path, session, {.overwrite = true});
   if (!writer) return writer.error();
   DslWriter dsl(*writer);
-  auto written = eachLine(text, [&](const DslLine& line) {
-    return line.word(0) == "session" ? Result<void>{} : dsl.line(line);
-  });
+  auto written = eachLine(
+      text, [&](const DslLine& line) { return line.word(0) == "session" ? Result<void>{} : dsl.line(line); });
   if (!written) return written;
   if (auto ok = writer->commit(); !ok) return ok;
   if (!finished) return {};

@@ -44,7 +44,8 @@ std::int64_t parseScaled(std::string_view text, std::initializer_list<Unit> unit
   if (error != std::errc{}) throw BadLine("not a number: " + std::string(text));
   // Big whole numbers (epochs, ids) do not fit a double.
   std::int64_t whole = 0;
-  if (const auto r = std::from_chars(text.data(), text.data() + text.size(), whole); r.ptr == text.data() + text.size()) {
+  if (const auto r = std::from_chars(text.data(), text.data() + text.size(), whole);
+      r.ptr == text.data() + text.size()) {
     return whole;
   }
   for (const Unit& u : units) {

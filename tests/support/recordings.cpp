@@ -16,14 +16,14 @@ std::filesystem::path recordingsFolder() {
 
 UnpackedRecording::UnpackedRecording(const std::string& name) {
   const auto packed = recordingsFolder() / (name + ".wm.sqlite.gz");
-  path_ = std::filesystem::temp_directory_path() /
-          (name + "." + std::to_string(getpid()) + ".wm.sqlite");
+  path_ = std::filesystem::temp_directory_path() / (name + "." + std::to_string(getpid()) + ".wm.sqlite");
   gzFile in = gzopen(packed.c_str(), "rb");
   if (in == nullptr) throw std::runtime_error("cannot open " + packed.string());
   std::ofstream out(path_, std::ios::binary | std::ios::trunc);
   std::vector<char> block(1 << 16);
   int bytes = 0;
-  while ((bytes = gzread(in, block.data(), static_cast<unsigned>(block.size()))) > 0) out.write(block.data(), bytes);
+  while ((bytes = gzread(in, block.data(), static_cast<unsigned>(block.size()))) > 0)
+    out.write(block.data(), bytes);
   gzclose(in);
   out.close();
   if (bytes < 0 || !out) throw std::runtime_error("cannot unpack " + packed.string());

@@ -119,14 +119,15 @@ void Builder::foldDistinct() {
   using Dims = std::array<std::int64_t, 3>;
   using DistinctKey = std::tuple<std::uint32_t, std::int64_t, Dims, Dims, Dims, std::int64_t, std::int64_t,
                                  std::int64_t, std::int64_t>;
-  const auto dims = [](const std::int32_t (&d)[3]) { return Dims{d[0], d[1], d[2]}; };
+  const auto dims = [](const std::int32_t(&d)[3]) { return Dims{d[0], d[1], d[2]}; };
   const auto modelOf = [&](const LaunchConfig& c) {
     const std::string& name = data_->gpus[c.gpu].info.name;
     return name.empty() ? -1 - std::int64_t{c.gpu} : std::int64_t{data_->names.find(name)};
   };
   const auto keyOf = [&](const LaunchConfig& c, const Dims& grid) {
-    return DistinctKey{c.function, modelOf(c), grid, dims(c.block), dims(c.cluster), c.registers, c.staticShared,
-                       c.dynamicShared, c.executedShared};
+    return DistinctKey{c.function,     modelOf(c),      grid,
+                       dims(c.block),  dims(c.cluster), c.registers,
+                       c.staticShared, c.dynamicShared, c.executedShared};
   };
   std::vector<std::set<DistinctKey>> perFunction(data_->functions.size());
   for (const LaunchConfig& c : data_->configs) perFunction[c.function].insert(keyOf(c, dims(c.grid)));
@@ -138,9 +139,11 @@ void Builder::foldDistinct() {
     const bool joined = perFunction[c.function].size() > kMaxDistinctPerFunction;
     Dims grid = dims(c.grid);
     if (joined) {
-      for (std::int64_t& n : grid) n = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
+      for (std::int64_t& n : grid)
+        n = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
     }
-    const auto [it, fresh] = known.try_emplace(keyOf(c, grid), static_cast<std::uint32_t>(data_->distinct.size()));
+    const auto [it, fresh] =
+        known.try_emplace(keyOf(c, grid), static_cast<std::uint32_t>(data_->distinct.size()));
     if (fresh) {
       DistinctKernel d{c.function, i, {}, joined};
       for (int k = 0; k < 3; ++k) d.grid[k] = static_cast<std::int32_t>(grid[k]);

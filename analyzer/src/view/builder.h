@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts parts into the state of a view: resolves ids of files to indices, merges lanes, folds distinct kernels.
+// Puts parts into the state of a view: resolves ids of files to indices, merges lanes, folds distinct
+// kernels.
 #pragma once
 
 #include <map>
@@ -49,7 +50,7 @@ class Builder {
 
   std::shared_ptr<ProfileView::Data> data_;
   std::vector<StringMap> strings_;
-  std::vector<std::vector<CudaDeviceInfo>> devices_;  // by source
+  std::vector<std::vector<CudaDeviceInfo>> devices_;                        // by source
   std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> gpuIds_;  // (source, GpuInfo::id)
   std::map<StreamLaneKey, std::uint32_t> streamIndex_;
   std::map<ThreadLaneKey, std::uint32_t> threadIndex_;

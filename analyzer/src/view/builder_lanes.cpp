@@ -92,7 +92,8 @@ void Builder::mergeThreads(std::vector<Part>& parts) {
     // NVTX rows carry no correlation id: they join the thread's first API lane.
     const std::uint32_t process = processOf(source, warpmeter::processOf(GlobalTid{key.v[0]}).value);
     const auto lane = threadIndex_.lower_bound({process, key.v[0], INT64_MIN});
-    if (lane != threadIndex_.end() && std::get<0>(lane->first) == process && std::get<1>(lane->first) == key.v[0]) {
+    if (lane != threadIndex_.end() && std::get<0>(lane->first) == process &&
+        std::get<1>(lane->first) == key.v[0]) {
       key.v[1] = std::get<2>(lane->first);
     }
     for (RawNvtx& row : rows) {

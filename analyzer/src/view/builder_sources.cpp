@@ -89,10 +89,12 @@ Result<void> Builder::readSmallTables(std::uint32_t source, const ProfileReader&
 
 Result<void> Builder::readMarks(std::uint32_t source, const ProfileReader& reader) {
   const std::int64_t offset = data_->index.offsetNs[source];
-  const ProfileReader::Visit<MarkRow> visit = [&](std::span<const MarkRow> rows, std::span<const std::int64_t>) {
+  const ProfileReader::Visit<MarkRow> visit = [&](std::span<const MarkRow> rows,
+                                                  std::span<const std::int64_t>) {
     for (const MarkRow& r : rows) {
       data_->marks.push_back({orZero(r.t) + offset, static_cast<MarkKind>(orZero(r.kind)),
-                              processOfThread(source, r.globalTid), r.globalTid, r.contextId, r.moduleId, r.bytes});
+                              processOfThread(source, r.globalTid), r.globalTid, r.contextId, r.moduleId,
+                              r.bytes});
     }
   };
   return reader.read({}, visit);
@@ -115,8 +117,8 @@ void Builder::addGpus(std::uint32_t source, const std::vector<GpuInfo>& gpus) {
 }
 
 std::uint32_t Builder::processOf(std::uint32_t source, std::int64_t globalPid) {
-  const auto [it, fresh] = data_->index.processes.try_emplace({source, globalPid},
-                                                              static_cast<std::uint32_t>(data_->processes.size()));
+  const auto [it, fresh] = data_->index.processes.try_emplace(
+      {source, globalPid}, static_cast<std::uint32_t>(data_->processes.size()));
   if (fresh) {
     ViewProcess process;
     process.source = source;
@@ -149,7 +151,8 @@ std::uint32_t Builder::findGpu(std::uint32_t source, std::int64_t pid, std::int6
   }
   for (std::uint32_t i = 0; i < data_->gpus.size(); ++i) {
     const ViewGpu& g = data_->gpus[i];
-    if (g.source == source && g.described && !isNull(g.info.cuDevice) && g.info.cuDevice == deviceId) return i;
+    if (g.source == source && g.described && !isNull(g.info.cuDevice) && g.info.cuDevice == deviceId)
+      return i;
   }
   if (const auto it = gpuIds_.find({source, deviceId}); it != gpuIds_.end()) return it->second;
   ViewGpu gpu;

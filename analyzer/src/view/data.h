@@ -22,8 +22,10 @@ struct LoaderIndex {
   std::unordered_map<Key<19>, std::uint32_t, KeyHash<19>> configs;  // see Builder::configOf
   std::map<NameId, std::uint32_t> functions;
   std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> processes;  // (source, globalPid)
-  std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t>, std::uint32_t> gpus;  // (source, pid, deviceId)
-  std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t>, std::uint16_t> domains;  // (source, pid, id)
+  std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t>, std::uint32_t>
+      gpus;  // (source, pid, deviceId)
+  std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t>, std::uint16_t>
+      domains;  // (source, pid, id)
   std::vector<RowsRead> read;
   std::vector<std::int64_t> offsetNs;  // by source
 };
@@ -61,10 +63,24 @@ struct ProfileView::Data {
   Data() = default;
   // A copy to grow: shares columns and texts, builds its own correlation index.
   Data(const Data& o)
-      : tables(o.tables), sources(o.sources), processes(o.processes), gpus(o.gpus), streams(o.streams),
-        threads(o.threads), functions(o.functions), configs(o.configs), distinct(o.distinct), untimed(o.untimed),
-        marks(o.marks), overheads(o.overheads), losses(o.losses), selfCosts(o.selfCosts), domains(o.domains),
-        names(o.names), range(o.range), index(o.index) {}
+      : tables(o.tables),
+        sources(o.sources),
+        processes(o.processes),
+        gpus(o.gpus),
+        streams(o.streams),
+        threads(o.threads),
+        functions(o.functions),
+        configs(o.configs),
+        distinct(o.distinct),
+        untimed(o.untimed),
+        marks(o.marks),
+        overheads(o.overheads),
+        losses(o.losses),
+        selfCosts(o.selfCosts),
+        domains(o.domains),
+        names(o.names),
+        range(o.range),
+        index(o.index) {}
 };
 
 }  // namespace warpmeter::analyzer

@@ -60,7 +60,8 @@ RawNvtx rowAt(const NvtxRanges& l, std::size_t i) {
 // Sorts rows. When they do not all lie behind the lane's last row, the lane is emptied into them first.
 template <class Lane, class Raw>
 void order(Lane& lane, std::vector<Raw>& rows) {
-  if (!std::is_sorted(rows.begin(), rows.end(), kByStart)) std::stable_sort(rows.begin(), rows.end(), kByStart);
+  if (!std::is_sorted(rows.begin(), rows.end(), kByStart))
+    std::stable_sort(rows.begin(), rows.end(), kByStart);
   if (rows.empty() || lane.empty() || rows.front().start > lane.start[lane.size() - 1]) return;
   std::vector<Raw> all;
   all.reserve(lane.size() + rows.size());
@@ -95,7 +96,8 @@ template <class Lane, class DepthOf>
 Nesting nestingAfter(const Lane& lane, DepthOf depthOf) {
   Nesting nesting;
   std::size_t from = lane.size();
-  while (from > 0 && depthOf(--from) != 0) {}
+  while (from > 0 && depthOf(--from) != 0) {
+  }
   for (std::size_t i = from; i < lane.size(); ++i) nesting.enter(lane.startNs(i), lane.endNs(i), 255);
   return nesting;
 }

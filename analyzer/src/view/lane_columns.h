@@ -9,8 +9,8 @@
 
 namespace warpmeter::analyzer {
 
-// Each takes the new rows of a lane in any order. Columns are shared with the old lane unless a new row starts
-// before the last old one.
+// Each takes the new rows of a lane in any order. Columns are shared with the old lane unless a new row
+// starts before the last old one.
 void extend(Kernels& lane, std::vector<RawKernel> rows);
 void extend(Copies& lane, std::vector<RawCopy> rows);
 void extend(ApiCalls& lane, std::vector<RawApi> rows);

@@ -15,11 +15,14 @@ namespace warpmeter::analyzer {
 
 class NameTable {
  public:
-  NameTable() : texts_{std::string_view{}}, arena_(std::make_shared<std::deque<std::string>>()), arenas_{arena_} {}
+  NameTable()
+      : texts_{std::string_view{}}, arena_(std::make_shared<std::deque<std::string>>()), arenas_{arena_} {}
 
   // Texts that the copy adds go to an arena of its own: others read theirs at the same time.
   NameTable(const NameTable& other)
-      : texts_(other.texts_), ids_(other.ids_), arena_(std::make_shared<std::deque<std::string>>()),
+      : texts_(other.texts_),
+        ids_(other.ids_),
+        arena_(std::make_shared<std::deque<std::string>>()),
         arenas_(other.arenas_) {
     arenas_.push_back(arena_);
   }

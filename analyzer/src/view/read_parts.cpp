@@ -14,14 +14,19 @@ constexpr std::int64_t kRowsPerRange = 131'072;
 
 constexpr std::int64_t orZero(std::int64_t v) { return isNull(v) ? 0 : v; }
 template <class T>
-constexpr T narrow(std::int64_t v) { return static_cast<T>(orZero(v)); }
+constexpr T narrow(std::int64_t v) {
+  return static_cast<T>(orZero(v));
+}
 
 class RowSink {
  public:
-  RowSink(const ReadRequest& request, Part& part) : request_(request), part_(part) { part.source = request.source; }
+  RowSink(const ReadRequest& request, Part& part) : request_(request), part_(part) {
+    part.source = request.source;
+  }
 
   void add(const KernelRow& r, std::int64_t rowid) {
-    const auto key = StreamKey{{orZero(r.globalPid), r.deviceId, r.contextId, orZero(r.greenContextId), r.streamId}};
+    const auto key =
+        StreamKey{{orZero(r.globalPid), r.deviceId, r.contextId, orZero(r.greenContextId), r.streamId}};
     RawKernel raw{span(r.start, r.end, rowid), configOf(r), orZero(r.correlationId), orZero(r.graphNodeId)};
     part_.kernels.of(key).push_back(raw);
   }
@@ -30,7 +35,8 @@ class RowSink {
     const auto memory = [](std::int64_t kind) {
       return isNull(kind) ? static_cast<std::uint8_t>(MemoryKind::unknown) : static_cast<std::uint8_t>(kind);
     };
-    const auto key = StreamKey{{orZero(r.globalPid), r.deviceId, r.contextId, orZero(r.greenContextId), r.streamId}};
+    const auto key =
+        StreamKey{{orZero(r.globalPid), r.deviceId, r.contextId, orZero(r.greenContextId), r.streamId}};
     part_.copies.of(key).push_back({span(r.start, r.end, rowid), orZero(r.bytes), orZero(r.correlationId),
                                     narrow<std::uint8_t>(r.copyKind), memory(r.srcKind), memory(r.dstKind)});
   }
@@ -38,7 +44,8 @@ class RowSink {
   void add(const MemsetRow& r, std::int64_t rowid) {
     const auto memory = isNull(r.memKind) ? static_cast<std::uint8_t>(MemoryKind::unknown)
                                           : static_cast<std::uint8_t>(r.memKind);
-    const auto key = StreamKey{{orZero(r.globalPid), r.deviceId, r.contextId, orZero(r.greenContextId), r.streamId}};
+    const auto key =
+        StreamKey{{orZero(r.globalPid), r.deviceId, r.contextId, orZero(r.greenContextId), r.streamId}};
     part_.copies.of(key).push_back({span(r.start, r.end, rowid), orZero(r.bytes), orZero(r.correlationId),
                                     static_cast<std::uint8_t>(CopyKind::memset), memory, memory});
   }
@@ -71,7 +78,8 @@ class RowSink {
   }
 
   void addUntimed(const KernelRow& r, std::int64_t rowid) {
-    part_.untimed.push_back({configOf(r), orZero(r.globalPid), orZero(r.correlationId), orZero(r.streamId), rowid});
+    part_.untimed.push_back(
+        {configOf(r), orZero(r.globalPid), orZero(r.correlationId), orZero(r.streamId), rowid});
   }
 
  private:
@@ -85,11 +93,28 @@ class RowSink {
 
   // Order: see Builder::configOf.
   std::uint32_t configOf(const KernelRow& r) {
-    const ConfigKey key{{r.demangledName, r.shortName, r.mangledName, r.gridX, r.gridY, r.gridZ, r.blockX, r.blockY,
-                         r.blockZ, orZero(r.clusterX), orZero(r.clusterY), orZero(r.clusterZ),
-                         r.registersPerThread, r.staticSharedMemory, r.dynamicSharedMemory, r.sharedMemoryExecuted,
-                         r.sharedMemoryRequestedPercentage, r.maxActiveClusters, r.maxPotentialClusterSize,
-                         orZero(r.localMemoryPerThread), r.deviceId, orZero(r.globalPid)}};
+    const ConfigKey key{{r.demangledName,
+                         r.shortName,
+                         r.mangledName,
+                         r.gridX,
+                         r.gridY,
+                         r.gridZ,
+                         r.blockX,
+                         r.blockY,
+                         r.blockZ,
+                         orZero(r.clusterX),
+                         orZero(r.clusterY),
+                         orZero(r.clusterZ),
+                         r.registersPerThread,
+                         r.staticSharedMemory,
+                         r.dynamicSharedMemory,
+                         r.sharedMemoryExecuted,
+                         r.sharedMemoryRequestedPercentage,
+                         r.maxActiveClusters,
+                         r.maxPotentialClusterSize,
+                         orZero(r.localMemoryPerThread),
+                         r.deviceId,
+                         orZero(r.globalPid)}};
     if (!part_.configs.empty() && part_.configs[lastConfig_] == key) return lastConfig_;
     const auto [it, fresh] = configs_.try_emplace(key, static_cast<std::uint32_t>(part_.configs.size()));
     if (fresh) part_.configs.push_back(key);
@@ -112,7 +137,8 @@ struct Range {
 template <class Row>
 Result<void> readRange(const Range& range, Part& part, const LoadOptions& options) {
   RowSink sink(*range.request, part);
-  const ProfileReader::Visit<Row> visit = [&](std::span<const Row> rows, std::span<const std::int64_t> rowids) {
+  const ProfileReader::Visit<Row> visit = [&](std::span<const Row> rows,
+                                              std::span<const std::int64_t> rowids) {
     for (std::size_t i = 0; i < rows.size(); ++i) sink.add(rows[i], rowids[i]);
   };
   return range.request->reader->read(range.rows, visit, options.stop);
@@ -120,11 +146,16 @@ Result<void> readRange(const Range& range, Part& part, const LoadOptions& option
 
 Result<void> readRange(const Range& range, Part& part, const LoadOptions& options) {
   switch (range.table) {
-    case Table::kernels: return readRange<KernelRow>(range, part, options);
-    case Table::memcpys: return readRange<MemcpyRow>(range, part, options);
-    case Table::memsets: return readRange<MemsetRow>(range, part, options);
-    case Table::api: return readRange<ApiRow>(range, part, options);
-    case Table::nvtx: return readRange<NvtxRow>(range, part, options);
+    case Table::kernels:
+      return readRange<KernelRow>(range, part, options);
+    case Table::memcpys:
+      return readRange<MemcpyRow>(range, part, options);
+    case Table::memsets:
+      return readRange<MemsetRow>(range, part, options);
+    case Table::api:
+      return readRange<ApiRow>(range, part, options);
+    case Table::nvtx:
+      return readRange<NvtxRow>(range, part, options);
   }
   return {};
 }
@@ -166,7 +197,8 @@ Result<StringMap> StringMap::of(const ProfileReader& reader, NameTable& names) {
 }
 
 NameId StringMap::operator[](std::int64_t fileId) const {
-  if (fileId >= 0 && fileId < static_cast<std::int64_t>(dense_.size())) return dense_[static_cast<std::size_t>(fileId)];
+  if (fileId >= 0 && fileId < static_cast<std::int64_t>(dense_.size()))
+    return dense_[static_cast<std::size_t>(fileId)];
   const auto known = sparse_.find(fileId);
   return known == sparse_.end() ? 0 : known->second;
 }

@@ -20,7 +20,7 @@ class StringMap {
   NameId operator[](std::int64_t fileId) const;
 
  private:
-  std::vector<NameId> dense_;                                // by id, where ids are small
+  std::vector<NameId> dense_;  // by id, where ids are small
   std::unordered_map<std::int64_t, NameId> sparse_;
 };
 
@@ -28,9 +28,9 @@ struct ReadRequest {
   const ProfileReader* reader = nullptr;
   const StringMap* strings = nullptr;
   std::uint32_t source = 0;
-  std::int64_t offsetNs = 0;      // added to every time
+  std::int64_t offsetNs = 0;  // added to every time
   Tables tables = Tables::none;
-  RowsRead from, to;              // [from, to) of each table
+  RowsRead from, to;  // [from, to) of each table
 };
 
 // One part per range, in order of tables and rowids. progress as in LoadOptions.

@@ -14,21 +14,23 @@
 namespace warpmeter::analyzer {
 
 struct Limits {
-  std::int64_t gapListedNs = 10'000;             // idle gaps are listed from here, all are counted
-  std::size_t firstLaunchMinLater = 5;           // later launches needed to compare a first launch with
-  std::int64_t pageableMinBytes = 1 << 20;       // copy.pageable: total below is not worth a line
-  double pageableMinSharePct = 0.5;              // copy.pageable: exposed copy time, of the run
-  double pinnedLowBytesPerSec = 12e9;            // copies from pinned memory: PCIe 3.0 x16
-  double pinnedHighBytesPerSec = 55e9;           // PCIe 5.0 x16
-  std::int64_t pinnedReferenceBytes = 16 << 20;  // pinned bytes in the file needed to use its own rate instead
+  std::int64_t gapListedNs = 10'000;        // idle gaps are listed from here, all are counted
+  std::size_t firstLaunchMinLater = 5;      // later launches needed to compare a first launch with
+  std::int64_t pageableMinBytes = 1 << 20;  // copy.pageable: total below is not worth a line
+  double pageableMinSharePct = 0.5;         // copy.pageable: exposed copy time, of the run
+  double pinnedLowBytesPerSec = 12e9;       // copies from pinned memory: PCIe 3.0 x16
+  double pinnedHighBytesPerSec = 55e9;      // PCIe 5.0 x16
+  std::int64_t pinnedReferenceBytes = 16
+                                      << 20;  // pinned bytes in the file needed to use its own rate instead
 };
 
 // Pure: the same view and limits give the same findings. Errors: cancelled.
-using AnalysisFunction = Result<Findings> (*)(const ProfileView& view, const Limits& limits, std::stop_token stop);
+using AnalysisFunction = Result<Findings> (*)(const ProfileView& view, const Limits& limits,
+                                              std::stop_token stop);
 
 struct Analysis {
   std::string_view id;
-  Tables tables;               // what the view must hold; less gives no findings, not wrong ones
+  Tables tables;  // what the view must hold; less gives no findings, not wrong ones
   AnalysisFunction run;
 };
 

@@ -7,7 +7,20 @@
 
 namespace warpmeter::analyzer {
 
-enum class ApiKind : std::uint8_t { other, launch, copy, memset, sync, moduleLoad, context, init, memory, stream, event, graph };
+enum class ApiKind : std::uint8_t {
+  other,
+  launch,
+  copy,
+  memset,
+  sync,
+  moduleLoad,
+  context,
+  init,
+  memory,
+  stream,
+  event,
+  graph
+};
 
 // Name with or without version suffix and _ptsz.
 ApiKind apiKindOf(std::string_view name);

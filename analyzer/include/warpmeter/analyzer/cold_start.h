@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of a process went before its first kernel, and what each kernel function's first launch cost.
+// Where the time of a process went before its first kernel, and what each kernel function's first launch
+// cost.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ enum class ColdPhase : std::uint8_t {
   firstLaunch,  // the launch call of the first kernel until it started
   host,         // the rest
 };
-std::string_view idOf(ColdPhase phase);    // "process", "cu_init", "context", "module_load", "jit", "first_launch", "host"
+std::string_view idOf(
+    ColdPhase phase);  // "process", "cu_init", "context", "module_load", "jit", "first_launch", "host"
 std::string_view textOf(ColdPhase phase);  // for people
 
 struct ColdBar {
@@ -38,24 +40,24 @@ struct ColdPiece {
 };
 
 struct FirstLaunch {
-  std::uint32_t function = 0;                   // ProfileView::functions()
-  std::uint32_t rowid = 0;                      // launch id
-  std::int64_t atNs = 0;                        // start of the kernel
-  std::optional<std::int64_t> hostNs;           // duration of the launching call; nullopt = not recorded
+  std::uint32_t function = 0;          // ProfileView::functions()
+  std::uint32_t rowid = 0;             // launch id
+  std::int64_t atNs = 0;               // start of the kernel
+  std::optional<std::int64_t> hostNs;  // duration of the launching call; nullopt = not recorded
   std::int64_t gpuNs = 0;
   std::size_t laterLaunches = 0;
   std::optional<std::int64_t> laterHostNs, laterGpuNs;  // medians; nullopt below Limits::firstLaunchMinLater
 };
 
 struct ColdStart {
-  std::uint32_t process = 0;                    // ProfileView::processes()
-  std::int64_t beginNs = 0;                     // process start; else the first thing recorded of it
-  bool beginKnown = false;                      // beginNs is the process start
+  std::uint32_t process = 0;  // ProfileView::processes()
+  std::int64_t beginNs = 0;   // process start; else the first thing recorded of it
+  bool beginKnown = false;    // beginNs is the process start
   std::int64_t beginUncertaintyNs = 0;
   std::int64_t firstKernelNs = 0;
-  std::vector<ColdBar> bars;                    // one per ColdPhase, in that order; add up to totalNs()
+  std::vector<ColdBar> bars;  // one per ColdPhase, in that order; add up to totalNs()
   std::vector<ColdPiece> pieces;
-  std::vector<FirstLaunch> firstLaunches;       // by time
+  std::vector<FirstLaunch> firstLaunches;  // by time
   std::int64_t totalNs() const { return firstKernelNs - beginNs; }
 };
 

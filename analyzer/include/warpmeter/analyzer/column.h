@@ -13,13 +13,14 @@
 namespace warpmeter::analyzer {
 
 // Reading is free of locks: elements [0, size()) never change. extended() writes behind the last element of
-// this column when nobody did so before and there is room, and copies the array otherwise; so a chain of views
-// of a growing file holds each row once. Threads: const calls from any thread.
+// this column when nobody did so before and there is room, and copies the array otherwise; so a chain of
+// views of a growing file holds each row once. Threads: const calls from any thread.
 template <class T>
 class Column {
  public:
   Column() = default;
-  explicit Column(std::vector<T> values) : size_(values.size()), store_(std::make_shared<Store>(std::move(values))) {}
+  explicit Column(std::vector<T> values)
+      : size_(values.size()), store_(std::make_shared<Store>(std::move(values))) {}
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -34,7 +35,8 @@ class Column {
     Column out;
     out.size_ = size_ + more.size();
     std::size_t expected = size_;
-    if (store_ && out.size_ <= store_->capacity && store_->used.compare_exchange_strong(expected, out.size_)) {
+    if (store_ && out.size_ <= store_->capacity &&
+        store_->used.compare_exchange_strong(expected, out.size_)) {
       out.store_ = store_;
     } else {
       out.store_ = std::make_shared<Store>(out.size_ + out.size_ / 2, out.size_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ran at the same time on a GPU, over all processes, and when it was idle and why.
-// Operations: kernels, copies, memsets. Intervals are half-open; launches without times are left out and counted.
+// Operations: kernels, copies, memsets. Intervals are half-open; launches without times are left out and
+// counted.
 #pragma once
 
 #include <cstdint>
@@ -27,30 +28,31 @@ std::string_view idOf(IdleCause cause);  // "launching", "sync", "api", "host", 
 
 struct IdlePart {
   IdleCause cause = IdleCause::unknown;
-  NameId api = 0;                        // for sync and api: the call
+  NameId api = 0;  // for sync and api: the call
   std::int64_t ns = 0;
 };
 
 struct Gap {
   std::int64_t startNs = 0, endNs = 0;
-  IdlePart mainCause;                    // the largest part
+  IdlePart mainCause;  // the largest part
 };
 
 struct StreamUse {
-  std::uint32_t stream = 0;              // ProfileView::streams()
-  std::int64_t busyNs = 0;               // union of its own operations
+  std::uint32_t stream = 0;  // ProfileView::streams()
+  std::int64_t busyNs = 0;   // union of its own operations
   std::int64_t operations = 0;
 };
 
 struct Concurrency {
-  std::uint32_t gpu = kNone;             // ProfileView::gpus(); kNone = all GPUs taken as one
+  std::uint32_t gpu = kNone;                        // ProfileView::gpus(); kNone = all GPUs taken as one
   std::int64_t windowBeginNs = 0, windowEndNs = 0;  // first start to last end
-  std::int64_t busyNs = 0;               // union of all operations
-  std::int64_t kernelNs = 0, copyNs = 0, bothNs = 0;  // unions of kernels and of copies and memsets; their overlap
-  std::vector<std::int64_t> depthNs;     // [n]: time with exactly n running; sum = window
-  std::vector<StreamUse> streams;        // those with an operation, in order of the view
-  // Time in which streams i and j both have something running; row-major, streams.size() squared; the diagonal
-  // is the stream's busy time. Empty above kMaxMatrixStreams streams.
+  std::int64_t busyNs = 0;                          // union of all operations
+  std::int64_t kernelNs = 0, copyNs = 0,
+               bothNs = 0;            // unions of kernels and of copies and memsets; their overlap
+  std::vector<std::int64_t> depthNs;  // [n]: time with exactly n running; sum = window
+  std::vector<StreamUse> streams;     // those with an operation, in order of the view
+  // Time in which streams i and j both have something running; row-major, streams.size() squared; the
+  // diagonal is the stream's busy time. Empty above kMaxMatrixStreams streams.
   std::vector<std::int64_t> matrixNs;
   std::vector<Gap> gaps;                 // from Limits::gapListedNs, by time
   std::int64_t gapCount = 0, gapNs = 0;  // all gaps
@@ -69,7 +71,8 @@ struct ConcurrencyOptions {
 
 // One entry per GPU with an operation. Needs kernels and copies; api for the causes (else unknown).
 Result<std::vector<Concurrency>> concurrencyOf(const ProfileView& view, const Limits& limits = {},
-                                               std::stop_token stop = {}, const ConcurrencyOptions& options = {});
+                                               std::stop_token stop = {},
+                                               const ConcurrencyOptions& options = {});
 // All GPUs taken as one: busy = at least one GPU busy. nullopt without an operation.
 Result<std::optional<Concurrency>> concurrencyOfAll(const ProfileView& view, const Limits& limits = {},
                                                     std::stop_token stop = {},

@@ -16,8 +16,9 @@ enum class Confidence : std::uint8_t { sure, likely, maybe };
 enum class Unit : std::uint8_t { none, count, ns, bytes, bytesPerSec, percent };
 enum class SubjectKind : std::uint8_t { run, process, gpu, stream, thread, function, distinctKernel };
 
-std::string_view idOf(Confidence c);   // "sure", "likely", "maybe"
-std::string_view idOf(SubjectKind k);  // "run", "process", "gpu", "stream", "thread", "function", "distinct_kernel"
+std::string_view idOf(Confidence c);  // "sure", "likely", "maybe"
+std::string_view idOf(
+    SubjectKind k);  // "run", "process", "gpu", "stream", "thread", "function", "distinct_kernel"
 
 // name is a lowerCamel JSON key without unit suffix; the renderer adds Ns, Bytes, BytesPerSec, Pct by unit.
 struct Evidence {

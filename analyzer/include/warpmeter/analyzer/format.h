@@ -12,10 +12,10 @@ namespace warpmeter::analyzer {
 
 // Three digits and a unit, scaled: "266 us", "3.19 s", "41.2 ms", "0 ns".
 std::string formatTime(std::int64_t ns);
-std::string formatBytes(std::int64_t bytes);          // powers of ten: "4.10 GB"
-std::string formatRate(double bytesPerSec);           // "10.0 GB/s"
-std::string formatCount(std::int64_t count);          // groups of three: "85 240"
-std::string formatPercent(double percent);            // "41.2 %"; never "100 %" for less than 100
+std::string formatBytes(std::int64_t bytes);  // powers of ten: "4.10 GB"
+std::string formatRate(double bytesPerSec);   // "10.0 GB/s"
+std::string formatCount(std::int64_t count);  // groups of three: "85 240"
+std::string formatPercent(double percent);    // "41.2 %"; never "100 %" for less than 100
 std::string formatValue(double value, Unit unit);
 std::string formatDims(const std::int32_t (&dims)[3]);  // "264", "16,16", "8,8,4"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lanes of a ProfileView: structures of arrays, sorted by start (then rowid). Times in ns, may be negative.
+// The lanes of a ProfileView: structures of arrays, sorted by start (then rowid). Times in ns, may be
+// negative.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace warpmeter::analyzer {
 
-using NameId = std::uint32_t;  // ProfileView::name(); 0 = no name
+using NameId = std::uint32_t;                       // ProfileView::name(); 0 = no name
 inline constexpr std::uint32_t kNone = 0xffffffff;  // no index
 
 // What all lanes share: start, a duration of 32 bits, and the few durations that do not fit.
@@ -34,26 +35,45 @@ struct Spans {
 
 // Timed kernels of one stream: 36 bytes a kernel.
 struct Kernels : Spans {
-  Column<std::uint32_t> config;        // index into ProfileView::configs()
-  Column<std::uint32_t> rowid;         // launch id
-  Column<std::int64_t> correlation;    // 0 = none; unique within (process) only
-  Column<std::int64_t> graphNode;      // 0 = not from a graph
+  Column<std::uint32_t> config;      // index into ProfileView::configs()
+  Column<std::uint32_t> rowid;       // launch id
+  Column<std::int64_t> correlation;  // 0 = none; unique within (process) only
+  Column<std::int64_t> graphNode;    // 0 = not from a graph
 };
 
 // Copies and memsets of one stream: 43 bytes.
 enum class CopyKind : std::uint8_t {  // numbers of ENUM_CUDA_MEMCPY_OPER, and memset beyond them
-  unknown = 0, hostToDevice = 1, deviceToHost = 2, hostToArray = 3, arrayToHost = 4, arrayToArray = 5,
-  arrayToDevice = 6, deviceToArray = 7, deviceToDevice = 8, hostToHost = 9, peerToPeer = 10,
-  unifiedHostToDevice = 11, unifiedDeviceToHost = 12, unifiedDeviceToDevice = 13, memset = 100,
+  unknown = 0,
+  hostToDevice = 1,
+  deviceToHost = 2,
+  hostToArray = 3,
+  arrayToHost = 4,
+  arrayToArray = 5,
+  arrayToDevice = 6,
+  deviceToArray = 7,
+  deviceToDevice = 8,
+  hostToHost = 9,
+  peerToPeer = 10,
+  unifiedHostToDevice = 11,
+  unifiedDeviceToHost = 12,
+  unifiedDeviceToDevice = 13,
+  memset = 100,
 };
 enum class MemoryKind : std::uint8_t {  // numbers of ENUM_CUDA_MEM_KIND
-  pageable = 0, pinned = 1, device = 2, array = 3, managed = 4, deviceStatic = 5, managedStatic = 6, unknown = 7,
+  pageable = 0,
+  pinned = 1,
+  device = 2,
+  array = 3,
+  managed = 4,
+  deviceStatic = 5,
+  managedStatic = 6,
+  unknown = 7,
 };
 struct Copies : Spans {
   Column<std::int64_t> bytes;
-  Column<std::uint8_t> kind;           // CopyKind
+  Column<std::uint8_t> kind;                 // CopyKind
   Column<std::uint8_t> source, destination;  // MemoryKind; of a memset: both the memory that is set
-  Column<std::uint32_t> rowid;         // of the memcpy or memset table
+  Column<std::uint32_t> rowid;               // of the memcpy or memset table
   Column<std::int64_t> correlation;
   CopyKind kindOf(std::size_t i) const { return static_cast<CopyKind>(kind[i]); }
   MemoryKind sourceOf(std::size_t i) const { return static_cast<MemoryKind>(source[i]); }
@@ -63,10 +83,10 @@ struct Copies : Spans {
 // API calls of one thread: 21 bytes a call.
 struct ApiCalls : Spans {
   static constexpr std::uint8_t kDriver = 0x80, kFailed = 0x40, kDepthMask = 0x3f;
-  Column<NameId> name;                 // with version suffix, as in the file
+  Column<NameId> name;  // with version suffix, as in the file
   Column<std::uint32_t> correlationLow;
-  Column<std::uint8_t> flags;          // kDriver | kFailed | depth: 0 = outermost call at that moment
-  std::int64_t correlationHigh = 0;    // one value per lane
+  Column<std::uint8_t> flags;        // kDriver | kFailed | depth: 0 = outermost call at that moment
+  std::int64_t correlationHigh = 0;  // one value per lane
   std::int64_t correlationOf(std::size_t i) const { return correlationHigh | correlationLow[i]; }
   int depth(std::size_t i) const { return flags[i] & kDepthMask; }
   bool isDriver(std::size_t i) const { return (flags[i] & kDriver) != 0; }
@@ -77,10 +97,10 @@ struct ApiCalls : Spans {
 enum class NvtxKind : std::uint8_t { pushPop = 59, startEnd = 60, mark = 34 };
 struct NvtxRanges : Spans {
   Column<NameId> text;
-  Column<std::uint32_t> color;         // ARGB, 0 = none
-  Column<std::uint16_t> domain;        // index into ProfileView::domains()
-  Column<std::uint8_t> kind;           // NvtxKind
-  Column<std::uint8_t> depth;          // 0 = outermost range at that moment on this thread
+  Column<std::uint32_t> color;   // ARGB, 0 = none
+  Column<std::uint16_t> domain;  // index into ProfileView::domains()
+  Column<std::uint8_t> kind;     // NvtxKind
+  Column<std::uint8_t> depth;    // 0 = outermost range at that moment on this thread
   Column<std::uint32_t> rowid;
   NvtxKind kindOf(std::size_t i) const { return static_cast<NvtxKind>(kind[i]); }
 };

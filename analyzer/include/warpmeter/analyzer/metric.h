@@ -16,7 +16,9 @@ struct Metric {
   std::optional<Reason> reason;  // set exactly when value is not
 
   static Metric of(double v) { return {v, v, v, 1, Provenance::computed, std::nullopt}; }
-  static Metric missing(Reason why) { return {std::nullopt, std::nullopt, std::nullopt, 0, Provenance::computed, why}; }
+  static Metric missing(Reason why) {
+    return {std::nullopt, std::nullopt, std::nullopt, 0, Provenance::computed, why};
+  }
 };
 
 }  // namespace warpmeter::analyzer

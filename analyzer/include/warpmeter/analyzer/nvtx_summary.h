@@ -13,19 +13,19 @@ namespace warpmeter::analyzer {
 
 struct NvtxSummaryRow {
   NameId domain = 0, text = 0;
-  DurationStats time;               // on the host
+  DurationStats time;  // on the host
   // Kernels whose launching call began inside a range, on its thread (start/end ranges: on any thread of the
   // process). A kernel counts once per text, however deep ranges of that text nest.
   std::int64_t kernels = 0;
-  std::int64_t kernelNs = 0;        // sum of their durations
-  std::int64_t projectedNs = 0;     // per range: first start to last end of its kernels; summed over ranges
-  std::int64_t marks = 0;           // marks of that text (no duration)
+  std::int64_t kernelNs = 0;     // sum of their durations
+  std::int64_t projectedNs = 0;  // per range: first start to last end of its kernels; summed over ranges
+  std::int64_t marks = 0;        // marks of that text (no duration)
 };
 
 struct NvtxSummary {
-  std::vector<NvtxSummaryRow> rows;        // most host time first
-  std::int64_t kernelsOutside = 0;  // kernels in no range
-  std::int64_t kernelsUnlinked = 0; // kernels whose launching call was not recorded
+  std::vector<NvtxSummaryRow> rows;  // most host time first
+  std::int64_t kernelsOutside = 0;   // kernels in no range
+  std::int64_t kernelsUnlinked = 0;  // kernels whose launching call was not recorded
 };
 
 // Needs nvtx; kernels and api for the GPU part. Errors: cancelled.

@@ -18,9 +18,21 @@
 namespace warpmeter::analyzer {
 
 // Groups of tables that are loaded together, as bits. The small tables are always there.
-enum class Tables : unsigned { none = 0, kernels = 1, copies = 2, api = 4, nvtx = 8, overheads = 16, all = 31 };
-constexpr Tables operator|(Tables a, Tables b) { return static_cast<Tables>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
-constexpr Tables operator&(Tables a, Tables b) { return static_cast<Tables>(static_cast<unsigned>(a) & static_cast<unsigned>(b)); }
+enum class Tables : unsigned {
+  none = 0,
+  kernels = 1,
+  copies = 2,
+  api = 4,
+  nvtx = 8,
+  overheads = 16,
+  all = 31
+};
+constexpr Tables operator|(Tables a, Tables b) {
+  return static_cast<Tables>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr Tables operator&(Tables a, Tables b) {
+  return static_cast<Tables>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
+}
 constexpr bool has(Tables set, Tables bits) { return (set & bits) == bits; }
 
 struct LoadOptions {
@@ -38,16 +50,16 @@ struct KernelFunction {
 
 // The exact configuration of a launch.
 struct LaunchConfig {
-  std::uint32_t function = 0;   // ProfileView::functions()
-  std::uint32_t gpu = kNone;    // ProfileView::gpus(), the first GPU seen of that model
-  std::uint32_t distinct = 0;   // ProfileView::distinctKernels()
+  std::uint32_t function = 0;  // ProfileView::functions()
+  std::uint32_t gpu = kNone;   // ProfileView::gpus(), the first GPU seen of that model
+  std::uint32_t distinct = 0;  // ProfileView::distinctKernels()
   std::int32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {0, 0, 0};  // cluster 0 = none
   std::int32_t registers = 0;
-  std::int64_t staticShared = 0, dynamicShared = 0;      // bytes
-  std::int64_t executedShared = kNull;                   // carve-out in bytes that the launch ran with
-  std::int64_t carveoutPct = kNull;                      // requested percentage
+  std::int64_t staticShared = 0, dynamicShared = 0;  // bytes
+  std::int64_t executedShared = kNull;               // carve-out in bytes that the launch ran with
+  std::int64_t carveoutPct = kNull;                  // requested percentage
   std::int64_t maxActiveClusters = kNull, maxPotentialClusterSize = kNull;
-  std::int64_t localPerThread = 0;                       // bytes, of the first launch seen
+  std::int64_t localPerThread = 0;  // bytes, of the first launch seen
   std::int64_t gridBlocks() const { return std::int64_t{grid[0]} * grid[1] * grid[2]; }
   std::int64_t blockThreads() const { return std::int64_t{block[0]} * block[1] * block[2]; }
   std::int64_t clusterBlocks() const { return std::int64_t{cluster[0]} * cluster[1] * cluster[2]; }
@@ -57,7 +69,7 @@ struct LaunchConfig {
 // function, grids are joined into powers of two (each dimension rounded up) and joinedGrids is set.
 struct DistinctKernel {
   std::uint32_t function = 0;
-  std::uint32_t config = 0;     // representative: the first configuration seen
+  std::uint32_t config = 0;          // representative: the first configuration seen
   std::int32_t grid[3] = {1, 1, 1};  // as in config, or the upper bound of the joined grids
   bool joinedGrids = false;
 };
@@ -70,13 +82,13 @@ struct UntimedLaunch {
 };
 
 struct ViewProcess {
-  ProcessInfo info;             // name may be empty in imported files
-  std::uint32_t source = 0;     // ProfileView::sources()
+  ProcessInfo info;          // name may be empty in imported files
+  std::uint32_t source = 0;  // ProfileView::sources()
 };
 struct ViewGpu {
   GpuInfo info;
   std::uint32_t source = 0;
-  bool described = false;       // the file says more than the number
+  bool described = false;  // the file says more than the number
 };
 struct ViewMark {
   std::int64_t timeNs = 0;
@@ -86,9 +98,9 @@ struct ViewMark {
 };
 struct ViewOverhead {
   std::int64_t startNs = 0, endNs = 0, correlation = 0, globalTid = kNull;
-  std::int64_t type = 0;        // ENUM_CUPTI_OVERHEAD_TYPE
+  std::int64_t type = 0;  // ENUM_CUPTI_OVERHEAD_TYPE
   std::uint32_t process = kNone;
-  NameId name = 0;              // of kinds that the enumeration lacks
+  NameId name = 0;  // of kinds that the enumeration lacks
 };
 struct ViewSource {
   std::shared_ptr<const ProfileReader> reader;
@@ -96,8 +108,9 @@ struct ViewSource {
   bool unfinished = false;
 };
 
-// Several sources are placed on one time line by SessionInfo::utcEpochNs of the first (offset 0 where unknown).
-// Threads: all const members from any thread; references stay valid as long as any copy of the view lives.
+// Several sources are placed on one time line by SessionInfo::utcEpochNs of the first (offset 0 where
+// unknown). Threads: all const members from any thread; references stay valid as long as any copy of the view
+// lives.
 class ProfileView {
  public:
   using Reader = std::shared_ptr<const ProfileReader>;
@@ -108,16 +121,16 @@ class ProfileView {
   // This view and the tables it lacks. Columns that are there are shared.
   Result<ProfileView> withTables(const LoadOptions& options) const;
 
-  // This view and the rows its files got since it was made (live files). Columns are shared; an array is copied
-  // only where rows arrived out of order. The readers must be the same.
+  // This view and the rows its files got since it was made (live files). Columns are shared; an array is
+  // copied only where rows arrived out of order. The readers must be the same.
   Result<ProfileView> append(const LoadOptions& options = {}) const;
 
   Tables tables() const;
   std::span<const ViewSource> sources() const;
   std::span<const ViewProcess> processes() const;
   std::span<const ViewGpu> gpus() const;
-  std::span<const StreamLane> streams() const;      // ordered by process, GPU, context, stream
-  std::span<const ThreadLane> threads() const;      // ordered by process, thread
+  std::span<const StreamLane> streams() const;  // ordered by process, GPU, context, stream
+  std::span<const ThreadLane> threads() const;  // ordered by process, thread
   std::span<const KernelFunction> functions() const;
   std::span<const LaunchConfig> configs() const;
   std::span<const DistinctKernel> distinctKernels() const;
@@ -126,10 +139,10 @@ class ProfileView {
   std::span<const ViewOverhead> overheads() const;  // sorted by start
   std::span<const LossInfo> losses() const;
   std::span<const SelfCostInfo> selfCosts() const;
-  std::span<const NameId> domains() const;          // NVTX domains; [0] is the default domain, name 0
+  std::span<const NameId> domains() const;  // NVTX domains; [0] is the default domain, name 0
 
   std::string_view name(NameId id) const;
-  NameId findName(std::string_view text) const;     // 0 = not in the profile
+  NameId findName(std::string_view text) const;  // 0 = not in the profile
 
   // First start to last end of everything loaded and of the processes; {0, 0} when there is nothing.
   struct TimeRange {
@@ -138,8 +151,8 @@ class ProfileView {
   };
   TimeRange range() const;
 
-  std::size_t kernelCount() const;                  // timed kernels
-  std::size_t columnBytes() const;                  // memory held by the columns
+  std::size_t kernelCount() const;  // timed kernels
+  std::size_t columnBytes() const;  // memory held by the columns
 
   // The API call with this correlation id in that process: outermost of the calls that carry it.
   // lane == kNone when the call was not recorded. O(log n); the index is built at the first call.

@@ -20,17 +20,17 @@ enum class TrackKind : std::uint8_t { kernels, copies, api, nvtx };
 // One lane of one kind. Spans that overlap lie in several rows (nested calls and ranges: row = depth).
 struct Track {
   TrackKind kind{};
-  std::uint32_t lane = 0;          // ProfileView::streams() or threads()
+  std::uint32_t lane = 0;  // ProfileView::streams() or threads()
   std::uint32_t process = kNone, gpu = kNone;
-  std::string processText;         // "train.py (4711)"
-  std::string gpuText;             // "GPU 0 NVIDIA H200"; empty for threads
-  std::string text;                // "stream 7 kernels", "thread 4711 API"
+  std::string processText;  // "train.py (4711)"
+  std::string gpuText;      // "GPU 0 NVIDIA H200"; empty for threads
+  std::string text;         // "stream 7 kernels", "thread 4711 API"
   std::vector<SpanIndex> rows;
 };
 
 struct SpanText {
-  std::string title;                                        // short name
-  std::vector<std::pair<std::string, std::string>> lines;   // "duration" -> "12.3 us", ...
+  std::string title;                                       // short name
+  std::vector<std::pair<std::string, std::string>> lines;  // "duration" -> "12.3 us", ...
   std::int64_t startNs = 0, endNs = 0;
 };
 
@@ -47,12 +47,13 @@ class Timeline {
   const std::vector<Track>& tracks() const { return tracks_; }  // by process, GPU, stream; then threads
   ProfileView::TimeRange range() const { return view_->range(); }
 
-  // Same colour for the same thing: a number from the name (functions, API names, NVTX texts) or the copy kind.
+  // Same colour for the same thing: a number from the name (functions, API names, NVTX texts) or the copy
+  // kind.
   std::uint32_t colorKey(const Track& track, std::uint32_t item) const;
   // NVTX colour as given by the program, ARGB; nullopt = none.
   std::optional<std::uint32_t> givenColor(const Track& track, std::uint32_t item) const;
-  std::string label(const Track& track, std::uint32_t item) const;    // short, for a bar
-  SpanText describe(const Track& track, std::uint32_t item) const;    // for a hover box
+  std::string label(const Track& track, std::uint32_t item) const;  // short, for a bar
+  SpanText describe(const Track& track, std::uint32_t item) const;  // for a hover box
 
  private:
   std::shared_ptr<const ProfileView> view_;
