@@ -3,6 +3,7 @@
 """What recording costs an application for each empty launch and graph node: alternating rounds, medians.
 
 usage: cost.py [RESULTS] [--prefix FOLDER] [--rounds N] [--launches N] [--kinds LIST] [--no-nsys]
+               [--price]
 
 Needs a GPU. Sides: none; floor (CUPTI with the same kinds, buffers returned unread: floor_inject.cpp);
 warpmeter; and with nsys' kinds (kernels, runtime API, copies, memsets) floor-nsys-kinds and nsys. Once on all
@@ -24,8 +25,10 @@ from recording import Recording
 DEFAULT_KINDS = ("kernel,runtime,driver-launch,memcpy,memcpy2,memset,overhead,sync,event,context,stream,device,"
                  "memory,jit")
 NSYS_KINDS = "kernel,runtime,memcpy,memset"
+NSYS_FEATURES = "kernel,runtime,memcpy,memset"  # WARPMETER_KINDS: names of collector/inject/options.cpp
 MAX_OF_FLOOR = 1.05
 MAX_OF_NSYS = 1.03
+MIN_NSYS_BYTES = 4  # compressed
 MIN_RECORD_BYTES = 128  # a kernel record alone is larger
 
 
@@ -75,14 +78,18 @@ class Side:
         recording.database.close()
 
     def check_nsys(self):
-        if not self.file.exists():
-            self.wrong.append(f"{self.file.name} was not written")
+        # An nsys without its importer leaves the raw capture only; what the application paid is the same.
+        found = [file for file in (self.file, self.file.with_suffix(".qdstrm")) if file.exists()]
+        if not any(file.stat().st_size > MIN_NSYS_BYTES * self.launches for file in found):
+            self.wrong.append(f"{self.file.name} and .qdstrm: absent or too small for {self.launches} launches")
+        for file in found:
+            file.unlink()
 
     def check_round(self, stderr):
         try:
             if self.name.startswith("floor"):
                 self.check_floor(stderr)
-            elif self.name == "warpmeter":
+            elif self.name.startswith("warpmeter"):
                 self.check_recording()
             elif self.name == "nsys":
                 self.check_nsys()
@@ -95,7 +102,9 @@ def sides(results, tools, floor, kinds, nsys):
     out.mkdir(exist_ok=True)
     record = [tools.warpmeter, "record", "--force", "--quiet"]
     file = out / "w.wm.sqlite"
-    made = [Side("none"), Side("warpmeter", [*record, "-o", file, "--"], file=file)]
+    made = [Side("none"), Side("warpmeter", [*record, "-o", file, "--"], file=file),
+            Side("warpmeter-nsys-kinds", [*record, "-o", file, "--"], file=file,
+                 env=gpu_results.environment(WARPMETER_KINDS=NSYS_FEATURES))]
     if floor:
         made.append(Side("floor", env=gpu_results.environment(CUDA_INJECTION64_PATH=str(floor),
                                                               WARPMETER_FLOOR_KINDS=kinds)))
@@ -135,7 +144,7 @@ def table(results, title, made):
     for side in made:
         if side.values:
             rounds = " ".join(f"{value:.0f}" for value in side.values)
-            results.line(f"      {side.name:18} {statistics.median(side.values):9.1f}  ({rounds})  "
+            results.line(f"      {side.name:34} {statistics.median(side.values):9.1f}  ({rounds})  "
                          f"{statistics.median(side.cpu):.2f} s")
             results.figures[f"{title} {side.name} ns"] = statistics.median(side.values)
             if side.bytes:
@@ -171,9 +180,38 @@ def measure(results, title, setup, confine, command, key, rounds):
     table(results, title, made)
     judged = not confine and key == "launchNs"
     ratio(results, title, made, "warpmeter", "floor", MAX_OF_FLOOR if judged else None)
-    ratio(results, title, made, "warpmeter", "nsys", MAX_OF_NSYS if judged else None)
+    ratio(results, title, made, "warpmeter-nsys-kinds", "floor-nsys-kinds", None)
+    ratio(results, title, made, "warpmeter-nsys-kinds", "nsys", MAX_OF_NSYS if judged else None)
+    ratio(results, title, made, "warpmeter", "nsys", None)
     ratio(results, title, made, "warpmeter", "none", None)
     ratio(results, title, made, "floor", "none", None)
+
+
+# What warpmeter records beyond nsys' kinds, in groups that belong together. A group that costs more than 2 % is off
+# by default.
+PRICED = ("driver", "sync", "event", "overhead", "memory", "jit", "context,stream,device", "resource,state,reset")
+MAX_PRICE = 1.02
+
+
+def price_kinds(results, tools, command, rounds):
+    """The cost of each group of kinds, added alone to nsys' kinds; alternating rounds, medians."""
+    out = results.folder / "cost"
+    out.mkdir(exist_ok=True)
+    file = out / "p.wm.sqlite"
+    record = [tools.warpmeter, "record", "--force", "--quiet", "-o", file, "--"]
+    made = [Side("warpmeter nsys' kinds", record, file=file,
+                 env=gpu_results.environment(WARPMETER_KINDS=NSYS_FEATURES))]
+    made += [Side(f"warpmeter + {group}", record, file=file,
+                  env=gpu_results.environment(WARPMETER_KINDS=f"{NSYS_FEATURES},{group}")) for group in PRICED]
+    for index in range(rounds):
+        for side in made if index % 2 == 0 else reversed(made):
+            results.step(side.name, one_run, results, side, [], command, "launchNs")
+    table(results, "price", made)
+    for side in made[1:]:
+        if side.values and made[0].values:
+            found = statistics.median(side.values) / statistics.median(made[0].values)
+            results.check(found <= MAX_PRICE and not side.wrong, f"price of {side.name}",
+                          f"{found:.3f} of nsys' kinds, at most {MAX_PRICE} {'; '.join(side.wrong[:1])}")
 
 
 def main():
@@ -182,17 +220,21 @@ def main():
     parser.add_argument("--launches", type=int, default=200_000)
     parser.add_argument("--kinds", default=DEFAULT_KINDS, help="what the floor records (floor_inject.cpp)")
     parser.add_argument("--no-nsys", action="store_true")
+    parser.add_argument("--price", action="store_true", help="only the price of each kind beyond nsys'")
     given = parser.parse_args()
     if given.rounds < 1 or given.launches < 1:
         parser.error("--rounds and --launches must be at least 1")
     tools = gpu_results.Tools(given.prefix)
     results = gpu_results.Results(given.results, "cost")
+    empty = [tools.kernel("empty"), "--json", "--nvtx", "off", "--repetitions", given.launches]
+    if given.price:
+        price_kinds(results, tools, empty, given.rounds)
+        return results.finish()
     floor = results.step("floor", build_floor, results)
     nsys = None if given.no_nsys else gpu_results.find_nsys()
     if nsys is None:
         results.skip("nsys", "--no-nsys" if given.no_nsys else "not found")
     setup = (tools, floor, given.kinds, nsys)
-    empty = [tools.kernel("empty"), "--json", "--nvtx", "off", "--repetitions", given.launches]
     graph = [tools.kernel("graph"), "--json", "--nvtx", "off", "--repetitions", "10000"]
     measure(results, "empty launch", setup, [], empty, "launchNs", given.rounds)
     cores = sorted(os.sched_getaffinity(0))[:2]
