@@ -4,6 +4,14 @@
 #include <algorithm>
 
 namespace warpmeter::recorder {
+namespace {
+
+// nsys leaves endGlobalTid empty for a range that ended on its own thread, and its scripts look only at those.
+std::int64_t otherThread(const NvtxRow& row, std::int64_t globalTid) {
+  return globalTid == row.globalTid ? kNull : globalTid;
+}
+
+}  // namespace
 
 void NvtxPairing::push(NvtxRow row) {
   row.eventType = nvtx_event::kPushPop;
@@ -19,7 +27,6 @@ void NvtxPairing::pop(std::int64_t globalTid, std::int64_t domainId, std::int64_
   NvtxRow row = at->second.back();
   at->second.pop_back();
   row.end = t;
-  row.endGlobalTid = globalTid;
   out.push_back(row);
 }
 
@@ -31,7 +38,7 @@ void NvtxPairing::start(NvtxRow row, std::vector<NvtxRow>& out) {
     return;
   }
   row.end = early->second.t;
-  row.endGlobalTid = early->second.globalTid;
+  row.endGlobalTid = otherThread(row, early->second.globalTid);
   early_.erase(early);
   out.push_back(row);
 }
@@ -49,7 +56,7 @@ void NvtxPairing::end(std::int64_t rangeId, std::int64_t globalTid, std::int64_t
   NvtxRow row = at->second;
   started_.erase(at);
   row.end = t;
-  row.endGlobalTid = globalTid;
+  row.endGlobalTid = otherThread(row, globalTid);
   out.push_back(row);
 }
 
@@ -57,7 +64,6 @@ std::int64_t NvtxPairing::closeAll(std::int64_t t, std::vector<NvtxRow>& out) {
   std::int64_t closed = 0;
   const auto close = [&](NvtxRow row) {
     row.end = std::max(t, row.start);
-    row.endGlobalTid = row.globalTid;
     out.push_back(row);
     ++closed;
   };

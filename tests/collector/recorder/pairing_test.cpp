@@ -109,6 +109,21 @@ TEST(NvtxPairing, startAndEndMayBeOnTwoThreads) {
   EXPECT_EQ(out[0].endGlobalTid, 3);
 }
 
+TEST(NvtxPairing, aRangeOfOneThreadNamesNoEndingThread) {
+  NvtxPairing nvtx;
+  std::vector<NvtxRow> out;
+  nvtx.push(pushed(2, 0, 10, 100));
+  nvtx.pop(2, 0, 20, out);
+  NvtxRow started = pushed(2, 0, 15, 101);
+  started.rangeId = 9;
+  nvtx.start(started, out);
+  nvtx.end(9, 2, 30, out);
+  nvtx.push(pushed(2, 0, 40, 102));
+  EXPECT_EQ(nvtx.closeAll(50, out), 1);
+  ASSERT_EQ(out.size(), 3u);
+  for (const NvtxRow& row : out) EXPECT_EQ(row.endGlobalTid, kNull);
+}
+
 TEST(NvtxPairing, anEndMayArriveBeforeItsBeginning) {
   NvtxPairing nvtx;
   std::vector<NvtxRow> out;
