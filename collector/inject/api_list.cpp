@@ -103,6 +103,9 @@ constexpr std::uint16_t kRuntimeWork[] = {
     R(cudaLibraryLoadData_v12060), R(cudaLibraryLoadFromFile_v12060), R(cudaLibraryUnload_v12060),
     R(cudaLibraryGetKernel_v12060), R(cudaLibraryGetKernelCount_v12060), R(__cudaRegisterFatBinary_v13000),
     R(__cudaRegisterFatBinaryEnd_v13000), R(__cudaInitModule_v13000),
+    // any of these may be the first to need the context, and then takes as long as its creation (PyTorch: the first one)
+    R(cudaDeviceGetStreamPriorityRange_v5050), R(cudaMemGetInfo_v3020), R(cudaDeviceSetLimit_v3020),
+    R(cudaDeviceGetDefaultMemPool_v11020), R(cudaIpcOpenMemHandle_v4010), R(cudaIpcOpenEventHandle_v4010),
 };
 
 constexpr std::uint16_t kDriverWork[] = {
