@@ -386,9 +386,9 @@ void expectOldLaunchesAfterKill(std::vector<std::string> pace, std::size_t atLea
   GuestProcess process(command(recorder, pace));
   process.waitForLine("ready 1");
   usleep(2600000);
+  const std::int64_t killedNs = std::chrono::system_clock::now().time_since_epoch().count();
   kill(process.pid(), SIGKILL);
   const GuestResult result = process.wait();
-  const std::int64_t killedNs = std::chrono::system_clock::now().time_since_epoch().count();
   recorder.stop();
   EXPECT_EQ(result.waitStatus, SIGKILL);
   Guest& guest = recorder.guest(0);
