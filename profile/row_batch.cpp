@@ -191,7 +191,8 @@ std::string RowBatch::insertSql() const {
     names += ", text";
     values += ", text";
   }
-  return fmt::format("INSERT INTO {} ({}{}) SELECT {}{} FROM {}", info_.name, names, info_.constantColumns,
+  // OR IGNORE leaves out rows that have NULL where the table has NOT NULL; the writer counts them.
+  return fmt::format("INSERT OR IGNORE INTO {} ({}{}) SELECT {}{} FROM {}", info_.name, names, info_.constantColumns,
                      values, info_.constantValues, moduleName_);
 }
 

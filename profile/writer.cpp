@@ -89,7 +89,7 @@ Result<void> ProfileWriter::Impl::createFile() {
 
 Result<void> ProfileWriter::Impl::writeSchema(const SessionInfo& session) {
   const bool network = isNetworkFileSystem(folderOf(path));
-  // Tells `warpmeter finish` that this recording is running. Not on a network file system, where flock() may
+  // Tells finishFile() that this recording is running. Not on a network file system, where flock() may
   // be made of the same locks that SQLite uses.
   if (!network) flock(lockFile, LOCK_EX | LOCK_NB);
   if (db.open(path.string(), SQLITE_OPEN_READWRITE) != SQLITE_OK) return error("open the new profile");
@@ -161,6 +161,7 @@ std::int64_t ProfileWriter::rowsWritten() const { return impl_->rowsCommitted; }
 Result<void> ProfileWriter::commit() {
   Impl& w = *impl_;
   if (Result<void> r = w.refuseUnlessOpen(); !r) return r;
+  if (Result<void> r = w.writeRefusedRows(); !r) return r;
   if (Result<void> r = w.flushStrings(); !r) return r;
   if (Result<void> r = w.commitTransaction(); !r) return r;
   w.checkpointIfDue();

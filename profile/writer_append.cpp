@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transactions and rows.
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "writer_impl.h"
@@ -50,8 +52,25 @@ Result<void> ProfileWriter::Impl::insertRows(Table table, const std::int64_t* da
   Appender& appender = appenders[static_cast<std::size_t>(table)];
   appender.batch.set(data, count);
   if (appender.insert.run() != SQLITE_OK) return error("write rows");
-  rows += static_cast<std::int64_t>(count);
+  const std::int64_t written = sqlite3_changes64(db.get());
+  rows += written;
+  refusedRows[static_cast<std::size_t>(table)] += static_cast<std::int64_t>(count) - written;
   return checkFileSizeLimit();
+}
+
+// One bad row must not cost the batch, let alone the recording; what is missing is said.
+Result<void> ProfileWriter::Impl::writeRefusedRows() {
+  for (std::size_t i = 0; i < kTableCount; ++i) {
+    const std::int64_t count = std::exchange(refusedRows[i], 0);
+    if (count == 0 || static_cast<Table>(i) == Table::loss) continue;
+    LossRow row;
+    row.kind = strings.intern("invalid_row").value;
+    row.why = strings.intern(fmt::format("rows without a value that {} needs", tableInfo(static_cast<Table>(i)).name))
+                  .value;
+    row.count = count;
+    if (Result<void> r = insertRows(Table::loss, &row.kind, 1); !r) return r;
+  }
+  return {};
 }
 
 Result<void> ProfileWriter::Impl::checkFileSizeLimit() {
@@ -81,6 +100,7 @@ void ProfileWriter::Impl::rollback() {
   inTransaction = false;
   flushedStrings = committedStrings;
   rows = rowsCommitted;
+  refusedRows = {};
 }
 
 StringId ProfileWriter::intern(std::string_view text) { return impl_->strings.intern(text); }

@@ -46,6 +46,7 @@ struct ProfileWriter::Impl {
   Result<void> flushStrings();
   // Puts rows of the table's columns into the open transaction.
   Result<void> insertRows(Table table, const std::int64_t* rows, std::size_t count);
+  Result<void> writeRefusedRows();
   Result<void> checkFileSizeLimit();
   Result<void> commitTransaction();
   void rollback();
@@ -72,6 +73,7 @@ struct ProfileWriter::Impl {
   std::chrono::steady_clock::time_point lastCheckpoint;
   std::unordered_set<std::int64_t> namedThreads;
   std::int64_t rows = 0, rowsCommitted = 0;
+  std::array<std::int64_t, kTableCount> refusedRows{};  // since the last commit
 };
 
 // writer_info.cpp

@@ -114,7 +114,7 @@ TEST_P(FullDisk, LossRowIsWrittenAndTheFileIsReadable) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, FullDisk,
                          testing::Values(Size{"size=6m", 100, 1}, Size{"size=6m", 5000, 1000}, Size{"size=16m", 3000, 3},
-                                         Size{"size=200m", 50'000, 4}, Size{"size=7m", 1, 1}),
+                                         Size{"size=60m", 10'000, 9}, Size{"size=7m", 1, 1}),
                          [](const auto& each) { return "Case" + std::to_string(each.index); });
 
 TEST(FullDiskAtStart, NothingIsLeftBehind) {

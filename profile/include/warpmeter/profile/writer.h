@@ -2,6 +2,7 @@
 // ProfileWriter: creates a profile and appends to it. One thread at a time; the object may move between threads.
 // Every append goes into the open transaction; commit() makes it durable against process death (not power
 // loss: synchronous=OFF). A failed append or commit leaves the file readable up to the last commit.
+// A row with kNull in a NOT NULL column is left out; commit() writes how many in a loss row, "invalid_row".
 #pragma once
 
 #include <filesystem>
