@@ -32,7 +32,7 @@ class SignalsWhileRunning {
     for (auto& s : saved_) {
       sigaction(s.number, nullptr, &s.before);
       if (s.before.sa_handler == SIG_IGN) continue;
-      struct sigaction now{};
+      struct sigaction now {};
       now.sa_handler = s.forwarded ? forward : SIG_IGN;
       now.sa_flags = SA_RESTART;
       sigaction(s.number, &now, nullptr);
@@ -50,19 +50,22 @@ class SignalsWhileRunning {
   struct Saved {
     int number;
     bool forwarded;
-    struct sigaction before{};
+    struct sigaction before {};
   };
   Saved saved_[4] = {{SIGINT, false}, {SIGQUIT, false}, {SIGTERM, true}, {SIGHUP, true}};
   sigset_t reset_{};
 };
 
 Error startError(const std::string& program, int error) {
-  const auto kind = error == ENOENT ? ErrorKind::notFound
-                    : error == EACCES || error == ENOEXEC || error == EPERM ? ErrorKind::noPermission : ErrorKind::io;
+  const auto kind = error == ENOENT                                         ? ErrorKind::notFound
+                    : error == EACCES || error == ENOEXEC || error == EPERM ? ErrorKind::noPermission
+                                                                            : ErrorKind::io;
   if (error == ENOENT)  // the file was there a moment ago: its interpreter is missing
-    return Error{kind, fmt::format("{}: cannot be started: its interpreter or loader does not exist", program)};
+    return Error{kind,
+                 fmt::format("{}: cannot be started: its interpreter or loader does not exist", program)};
   if (error == ENOEXEC)
-    return Error{kind, fmt::format("{}: not in a format that this machine runs (a script without #! line?)", program)};
+    return Error{
+        kind, fmt::format("{}: not in a format that this machine runs (a script without #! line?)", program)};
   return Error{kind, fmt::format("{}: cannot be started: {}", program, std::strerror(error))};
 }
 
@@ -80,7 +83,8 @@ std::string AppEnd::how() const {
 }
 
 Result<AppEnd> runApplication(const std::string& program, const std::vector<std::string>& command,
-                              std::vector<std::string> environment, const std::function<void(pid_t)>& started) {
+                              std::vector<std::string> environment,
+                              const std::function<void(pid_t)>& started) {
   std::vector<std::string> words = command;
   auto argv = pointersTo(words);
   auto envp = pointersTo(environment);
@@ -98,7 +102,8 @@ Result<AppEnd> runApplication(const std::string& program, const std::vector<std:
 
   forwardTo = end.pid;
   started(end.pid);
-  while (waitpid(end.pid, &end.waitStatus, 0) < 0 && errno == EINTR) {}
+  while (waitpid(end.pid, &end.waitStatus, 0) < 0 && errno == EINTR) {
+  }
   forwardTo = 0;
   end.durationNs = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
   return end;

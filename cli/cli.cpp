@@ -18,13 +18,20 @@ int runCli(const std::vector<std::string>& args) {
   }
   const Arguments& arguments = parsed->arguments;
   switch (arguments.verb) {
-    case Verb::record: return runRecord(arguments);
-    case Verb::report: return runReport(arguments);
-    case Verb::occupancy: return runOccupancy(arguments);
-    case Verb::doctor: return runDoctor(arguments);
-    case Verb::kernelsList: return runKernelsList(arguments);
-    case Verb::kernelsRun: return runKernelsRun(arguments);
-    case Verb::count: break;
+    case Verb::record:
+      return runRecord(arguments);
+    case Verb::report:
+      return runReport(arguments);
+    case Verb::occupancy:
+      return runOccupancy(arguments);
+    case Verb::doctor:
+      return runDoctor(arguments);
+    case Verb::kernelsList:
+      return runKernelsList(arguments);
+    case Verb::kernelsRun:
+      return runKernelsRun(arguments);
+    case Verb::count:
+      break;
   }
   return kBadInput;
 }

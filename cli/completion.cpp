@@ -22,7 +22,8 @@ std::string optionCases(const VerbSpec& verb, std::string& words) {
     std::string label(o.name);
     if (o.letter) label += fmt::format("|-{}", o.letter);
     if (o.kind == ValueKind::choice)
-      cases += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")); return ;;\n", label, spaced(o.choices));
+      cases += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")); return ;;\n", label,
+                           spaced(o.choices));
     else if (o.id == Opt::output || o.id == Opt::cupti)
       cases += fmt::format("        {}) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", label);
     else if (o.kind != ValueKind::flag && o.kind != ValueKind::optionalChoice)
@@ -34,21 +35,23 @@ std::string optionCases(const VerbSpec& verb, std::string& words) {
 }  // namespace
 
 std::string bashCompletion() {
-  std::string first, nested, out =
-      "# bash completion for warpmeter, made by `warpmeter --completion-bash`\n"
-      "_warpmeter() {\n"
-      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]} i\n"
-      "  COMPREPLY=()\n"
-      "  for ((i = 2; i < COMP_CWORD; ++i)); do\n"
-      "    if [[ ${COMP_WORDS[i]} == -- ]]; then COMPREPLY=($(compgen -f -- \"$cur\")); return; fi\n"
-      "  done\n"
-      "  [[ $verb == kernels && $COMP_CWORD -gt 2 ]] && verb=\"kernels ${COMP_WORDS[2]}\"\n"
-      "  case $verb in\n";
+  std::string first, nested,
+      out =
+          "# bash completion for warpmeter, made by `warpmeter --completion-bash`\n"
+          "_warpmeter() {\n"
+          "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]} i\n"
+          "  COMPREPLY=()\n"
+          "  for ((i = 2; i < COMP_CWORD; ++i)); do\n"
+          "    if [[ ${COMP_WORDS[i]} == -- ]]; then COMPREPLY=($(compgen -f -- \"$cur\")); return; fi\n"
+          "  done\n"
+          "  [[ $verb == kernels && $COMP_CWORD -gt 2 ]] && verb=\"kernels ${COMP_WORDS[2]}\"\n"
+          "  case $verb in\n";
   for (const auto& verb : verbTable()) {
     const auto space = verb.name.find(' ');
     const std::string head(verb.name.substr(0, space));
     if (first.find(head) == std::string::npos) first += (first.empty() ? "" : " ") + head;
-    if (space != std::string_view::npos) nested += (nested.empty() ? "" : " ") + std::string(verb.name.substr(space + 1));
+    if (space != std::string_view::npos)
+      nested += (nested.empty() ? "" : " ") + std::string(verb.name.substr(space + 1));
   }
   for (const auto& verb : verbTable()) {
     std::string words;
@@ -63,7 +66,8 @@ std::string bashCompletion() {
   }
   out += fmt::format(
       "  esac\n"
-      "  if [[ ${{COMP_WORDS[1]}} == kernels && $COMP_CWORD -eq 2 ]]; then COMPREPLY=($(compgen -W \"{}\" -- \"$cur\"))\n"
+      "  if [[ ${{COMP_WORDS[1]}} == kernels && $COMP_CWORD -eq 2 ]]; then COMPREPLY=($(compgen -W \"{}\" -- "
+      "\"$cur\"))\n"
       "  elif ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$cur\"))\n"
       "  fi\n}}\ncomplete -o filenames -F _warpmeter warpmeter\n",
       nested, first);

@@ -36,26 +36,27 @@ std::string valueOf(const std::string& content, std::string_view name, char sepa
     at = end + 1;
     if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != separator) continue;
     line.remove_prefix(name.size() + 1);
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t' || line.front() == '"')) line.remove_prefix(1);
+    while (!line.empty() && (line.front() == ' ' || line.front() == '\t' || line.front() == '"'))
+      line.remove_prefix(1);
     while (!line.empty() && (line.back() == ' ' || line.back() == '"')) line.remove_suffix(1);
     return std::string(line);
   }
   return "";
 }
 
-// CAP_PERFMON (38) is enough since driver 520; CAP_SYS_ADMIN (21) always was.
-bool mayProfile() {
+bool hasSysAdmin() {
+  constexpr int kCapSysAdmin = 21;
   const auto effective = valueOf(contentOf("/proc/self/status"), "CapEff", ':');
-  const auto bits = std::strtoull(effective.c_str(), nullptr, 16);
-  return (bits >> 21 & 1) != 0 || (bits >> 38 & 1) != 0;
+  return (std::strtoull(effective.c_str(), nullptr, 16) >> kCapSysAdmin & 1) != 0;
 }
 
 struct Holder {
   const char* process;
   const char* tool;
 };
-constexpr std::array kHolders{Holder{"nv-hostengine", "DCGM"}, Holder{"dcgm-exporter", "DCGM"}, Holder{"dcgmi", "DCGM"},
-                              Holder{"nsys", "Nsight Systems"}, Holder{"ncu", "Nsight Compute"}};
+constexpr std::array kHolders{Holder{"nv-hostengine", "DCGM"}, Holder{"dcgm-exporter", "DCGM"},
+                              Holder{"dcgmi", "DCGM"}, Holder{"nsys", "Nsight Systems"},
+                              Holder{"ncu", "Nsight Compute"}};
 
 std::set<std::string> runningHolders() {
   std::set<std::string> found;
@@ -75,7 +76,8 @@ std::string containerName() {
   if (fs::exists("/.dockerenv")) return "Docker";
   if (fs::exists("/run/.containerenv")) return "Podman";
   if (!variable("KUBERNETES_SERVICE_HOST").empty()) return "Kubernetes";
-  if (!variable("APPTAINER_CONTAINER").empty() || !variable("SINGULARITY_CONTAINER").empty()) return "Apptainer";
+  if (!variable("APPTAINER_CONTAINER").empty() || !variable("SINGULARITY_CONTAINER").empty())
+    return "Apptainer";
   const auto kind = variable("container");
   return kind;
 }
@@ -86,18 +88,22 @@ struct FileSystem {
   bool network;
 };
 constexpr std::array kFileSystems{
-    FileSystem{0x6969, "NFS", true},           FileSystem{0xff534d42, "CIFS", true},     FileSystem{0xfe534d42, "SMB", true},
-    FileSystem{0x0bd00bd0, "Lustre", true},    FileSystem{0x47504653, "GPFS", true},     FileSystem{0x19830326, "BeeGFS", true},
-    FileSystem{0x01021997, "9p", true},        FileSystem{0x00c36400, "Ceph", true},     FileSystem{0x65735546, "FUSE", true},
-    FileSystem{0xef53, "ext4", false},         FileSystem{0x58465342, "XFS", false},     FileSystem{0x9123683e, "btrfs", false},
-    FileSystem{0x01021994, "tmpfs", false},    FileSystem{0x794c7630, "overlayfs", false}, FileSystem{0x2fc12fc1, "ZFS", false},
+    FileSystem{0x6969, "NFS", true},        FileSystem{0xff534d42, "CIFS", true},
+    FileSystem{0xfe534d42, "SMB", true},    FileSystem{0x0bd00bd0, "Lustre", true},
+    FileSystem{0x47504653, "GPFS", true},   FileSystem{0x19830326, "BeeGFS", true},
+    FileSystem{0x01021997, "9p", true},     FileSystem{0x00c36400, "Ceph", true},
+    FileSystem{0x65735546, "FUSE", true},   FileSystem{0xef53, "ext4", false},
+    FileSystem{0x58465342, "XFS", false},   FileSystem{0x9123683e, "btrfs", false},
+    FileSystem{0x01021994, "tmpfs", false}, FileSystem{0x794c7630, "overlayfs", false},
+    FileSystem{0x2fc12fc1, "ZFS", false},
 };
 
 }  // namespace
 
 bool onWsl() {
   auto version = contentOf("/proc/version");
-  std::transform(version.begin(), version.end(), version.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(version.begin(), version.end(), version.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return version.find("microsoft") != std::string::npos;
 }
 
@@ -109,15 +115,19 @@ Row countersRow(const GpuProbe& probe) {
   } else if (adminOnly == "0") {
     row.health = Health::ok;
     row.text = "permitted for every user (RmProfilingAdminOnly is 0)";
-  } else if (adminOnly == "1" && mayProfile()) {
+  } else if (adminOnly == "1" && hasSysAdmin()) {
     row.health = Health::ok;
-    row.text = "permitted for this user only as administrator (RmProfilingAdminOnly is 1, CAP_SYS_ADMIN is there)";
+    row.text =
+        "permitted for this user only as administrator (RmProfilingAdminOnly is 1, CAP_SYS_ADMIN is there)";
   } else if (adminOnly == "1") {
-    row.text = "not permitted for this user (RmProfilingAdminOnly is 1): occupancy and bound will be \"not measured\"";
+    row.text =
+        "not permitted for this user (RmProfilingAdminOnly is 1): occupancy and bound will be \"not "
+        "measured\"";
     row.remedy = {"run as root, or on the host: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in",
                   "/etc/modprobe.d/nvidia.conf, then reload the driver; container: --cap-add SYS_ADMIN"};
   } else {
-    row.text = probe.gpus.empty() ? "not known without a driver" : "not known: /proc/driver/nvidia/params cannot be read here";
+    row.text = probe.gpus.empty() ? "not known without a driver"
+                                  : "not known: /proc/driver/nvidia/params cannot be read here";
   }
   return row;
 }
@@ -128,16 +138,27 @@ std::vector<Row> holderRows(const Installation& where) {
     const auto value = variable(name);
     if (value.empty() || value == where.injectLibrary()) continue;
     const auto owner = ownerOf(value);
-    rows.push_back({Health::warn, "holders", fmt::format("{} is set by {}: {}", name, owner == value ? "another tool" : owner, value),
+    rows.push_back({Health::warn,
+                    "holders",
+                    fmt::format("{} is set by {}: {}", name, owner == value ? "another tool" : owner, value),
                     {"warpmeter record replaces it for its own run; other runs keep it"}});
   }
   if (const auto preload = variable("LD_PRELOAD"); !preload.empty())
-    rows.push_back({Health::warn, "holders", fmt::format("LD_PRELOAD is set: {}", preload), {"the application gets it as ever, the recorder does not"}});
+    rows.push_back({Health::warn,
+                    "holders",
+                    fmt::format("LD_PRELOAD is set: {}", preload),
+                    {"the application gets it as ever, the recorder does not"}});
   const auto running = runningHolders();
   for (const auto& tool : running)
-    rows.push_back({Health::warn, "holders", tool + " is running and may hold the counters",
+    rows.push_back({Health::warn,
+                    "holders",
+                    tool + " is running and may hold the counters",
                     {"pause it for a recording with counters: dcgmi profile --pause"}});
-  if (rows.empty()) rows.push_back({Health::ok, "holders", "no CUDA_INJECTION64_PATH set by others, counters free (no DCGM, no ncu)", {}});
+  if (rows.empty())
+    rows.push_back({Health::ok,
+                    "holders",
+                    "no CUDA_INJECTION64_PATH set by others, counters free (no DCGM, no ncu)",
+                    {}});
   return rows;
 }
 
@@ -147,8 +168,12 @@ Row hostRow() {
   const auto container = containerName();
   utsname system{};
   uname(&system);
-  Row row{Health::ok, "host", fmt::format("{}{}, kernel {}; {}", harmless(name), container.empty() ? "" : " in " + harmless(container),
-                                          harmless(system.release), onWsl() ? "WSL" : "no WSL"), {}};
+  Row row{Health::ok,
+          "host",
+          fmt::format("{}{}, kernel {}; {}", harmless(name),
+                      container.empty() ? "" : " in " + harmless(container), harmless(system.release),
+                      onWsl() ? "WSL" : "no WSL"),
+          {}};
   if (onWsl()) {
     row.health = Health::warn;
     row.remedy = {"tracing works under WSL 2 with a recent driver, counters do not"};
@@ -160,17 +185,21 @@ Row outputRow() {
   Row row{Health::ok, "output", "", {}};
   std::error_code error;
   const auto space = fs::space(".", error);
-  struct statfs s{};
+  struct statfs s {};
   std::string kind = "unknown file system";
   bool network = false;
   if (statfs(".", &s) == 0) {
     kind = fmt::format("file system {:#x}", static_cast<unsigned long>(s.f_type) & 0xffffffff);
     for (const auto& f : kFileSystems)
-      if (f.magic == (static_cast<unsigned long>(s.f_type) & 0xffffffff)) kind = fmt::format("{} file system ({})", f.network ? "network" : "local", f.name), network = f.network;
+      if (f.magic == (static_cast<unsigned long>(s.f_type) & 0xffffffff))
+        kind = fmt::format("{} file system ({})", f.network ? "network" : "local", f.name),
+        network = f.network;
   }
   const bool writable = access(".", W_OK) == 0;
-  row.text = fmt::format(". is {}, {}{}", writable ? "writable" : "not writable", kind,
-                         error ? "" : fmt::format(", {} free", analyzer::formatBytes(static_cast<std::int64_t>(space.available))));
+  row.text = fmt::format(
+      ". is {}, {}{}", writable ? "writable" : "not writable", kind,
+      error ? ""
+            : fmt::format(", {} free", analyzer::formatBytes(static_cast<std::int64_t>(space.available))));
   if (!writable) {
     row.health = Health::warn;
     row.remedy = {"record elsewhere: warpmeter record -o FOLDER/NAME.wm.sqlite -- ..."};

@@ -45,7 +45,8 @@ std::string explain(const ProfileReader& reader, const SelfTest& test) {
   if (auto processes = reader.processes())
     for (const auto& p : *processes)
       if (!p.status.empty() && p.status != "recorded") return p.status;
-  if (auto losses = reader.losses(); losses && !losses->empty()) return losses->front().kind + ": " + losses->front().why;
+  if (auto losses = reader.losses(); losses && !losses->empty())
+    return losses->front().kind + ": " + losses->front().why;
   return test.launches == 0 ? "the driver did not load the recording library" : "launches are missing";
 }
 
@@ -57,7 +58,9 @@ void readRecording(const std::filesystem::path& file, SelfTest& test) {
   }
   test.launches = reader->rowEnd<KernelRow>() > 0 ? reader->rowEnd<KernelRow>() - 1 : 0;
   std::int64_t untimed = 0;
-  (void)reader->readUntimed({}, [&](std::span<const KernelRow> rows, std::span<const std::int64_t>) { untimed += static_cast<std::int64_t>(rows.size()); });
+  (void)reader->readUntimed({}, [&](std::span<const KernelRow> rows, std::span<const std::int64_t>) {
+    untimed += static_cast<std::int64_t>(rows.size());
+  });
   test.launches += untimed;
   test.recorded = test.launches > 0;
   if (auto processes = reader->processes())
@@ -82,15 +85,26 @@ SelfTest runSelfTest(const Installation& where) {
   test.possible = true;
   const Scratch scratch;
   if (scratch.path().empty()) {
-    test.problem = fmt::format("not tried: {} is not writable", std::filesystem::temp_directory_path().string());
+    test.problem =
+        fmt::format("not tried: {} is not writable", std::filesystem::temp_directory_path().string());
     return test;
   }
   const auto file = scratch.path() / "selftest.wm.sqlite";
   // One launch of its warm-up comes on top of the repetitions.
-  const std::vector<std::string> command{where.self(), "record", "--quiet", "-o", file, "--", program,
-                                         "--repetitions", std::to_string(kSelfTestLaunches - 1)};
+  const std::vector<std::string> command{where.self(),
+                                         "record",
+                                         "--quiet",
+                                         "-o",
+                                         file,
+                                         "--",
+                                         program,
+                                         "--repetitions",
+                                         std::to_string(kSelfTestLaunches - 1)};
   const auto begin = std::chrono::steady_clock::now();
-  auto run = capture(command, changedEnvironment({{"CUDA_INJECTION64_PATH", std::nullopt}, {"NVTX_INJECTION64_PATH", std::nullopt}}), kTimeoutMs);
+  auto run = capture(
+      command,
+      changedEnvironment({{"CUDA_INJECTION64_PATH", std::nullopt}, {"NVTX_INJECTION64_PATH", std::nullopt}}),
+      kTimeoutMs);
   test.durationNs = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
   if (!run) {
     test.problem = run.error().message;

@@ -13,27 +13,37 @@ namespace warpmeter::cli {
 namespace {
 
 // LD_LIBRARY_PATH: where containers keep libcuda and clusters their libstdc++.
-constexpr std::array kForRecorder{"PATH", "HOME",    "USER",     "LOGNAME", "TMPDIR", "TZ",
-                                  "LANG", "LC_ALL",  "LC_CTYPE", "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH",
-                                  "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"};
+constexpr std::array kForRecorder{
+    "PATH",          "HOME",        "USER",     "LOGNAME",         "TMPDIR",          "TZ",
+    "LANG",          "LC_ALL",      "LC_CTYPE", "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS",
+    "UBSAN_OPTIONS", "LSAN_OPTIONS"};
 
 struct Owner {
   std::string_view part, name;  // part: in lower case
 };
 constexpr std::array kOwners{
-    Owner{"libwarpmeter_inject", "Warpmeter"},        Owner{"nsight-systems", "NVIDIA Nsight Systems"},
-    Owner{"nsight_systems", "NVIDIA Nsight Systems"}, Owner{"libtoolsinjection", "NVIDIA Nsight Systems"},
-    Owner{"nsight-compute", "NVIDIA Nsight Compute"}, Owner{"libcuda-injection", "NVIDIA Nsight Compute"},
-    Owner{"sanitizer", "NVIDIA Compute Sanitizer"},   Owner{"libparcagpu", "parcagpu"},
-    Owner{"libproton", "Proton"},                     Owner{"hpctoolkit", "HPCToolkit"},
-    Owner{"libtau", "TAU"},                           Owner{"scorep", "Score-P"},
-    Owner{"gpufl", "gpufl"},                          Owner{"libkineto", "Kineto"},
-    Owner{"libasan", "AddressSanitizer"},             Owner{"libtsan", "ThreadSanitizer"},
+    Owner{"libwarpmeter_inject", "Warpmeter"},
+    Owner{"nsight-systems", "NVIDIA Nsight Systems"},
+    Owner{"nsight_systems", "NVIDIA Nsight Systems"},
+    Owner{"libtoolsinjection", "NVIDIA Nsight Systems"},
+    Owner{"nsight-compute", "NVIDIA Nsight Compute"},
+    Owner{"libcuda-injection", "NVIDIA Nsight Compute"},
+    Owner{"sanitizer", "NVIDIA Compute Sanitizer"},
+    Owner{"libparcagpu", "parcagpu"},
+    Owner{"libproton", "Proton"},
+    Owner{"hpctoolkit", "HPCToolkit"},
+    Owner{"libtau", "TAU"},
+    Owner{"scorep", "Score-P"},
+    Owner{"gpufl", "gpufl"},
+    Owner{"libkineto", "Kineto"},
+    Owner{"libasan", "AddressSanitizer"},
+    Owner{"libtsan", "ThreadSanitizer"},
 };
 
 }  // namespace
 
-std::vector<std::string> changedEnvironment(const std::map<std::string, std::optional<std::string>>& changes) {
+std::vector<std::string> changedEnvironment(
+    const std::map<std::string, std::optional<std::string>>& changes) {
   std::vector<std::string> out;
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string_view text(*entry);
@@ -61,7 +71,8 @@ std::vector<char*> pointersTo(std::vector<std::string>& strings) {
 
 std::string ownerOf(const std::string& injectionPath) {
   std::string lower = injectionPath;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const auto& owner : kOwners)
     if (lower.find(owner.part) != std::string::npos) return std::string(owner.name);
   return injectionPath;

@@ -9,7 +9,8 @@ namespace warpmeter::cli {
 
 int exitCodeOf(ErrorKind kind, Verb verb) {
   switch (kind) {
-    case ErrorKind::usage: return kBadInput;
+    case ErrorKind::usage:
+      return kBadInput;
     case ErrorKind::exists:
     case ErrorKind::notFound:
     case ErrorKind::isDirectory:
@@ -23,7 +24,8 @@ int exitCodeOf(ErrorKind kind, Verb verb) {
     case ErrorKind::busy:
     case ErrorKind::io:
     case ErrorKind::cancelled:
-    case ErrorKind::internal: return verb == Verb::record ? kNotStarted : kBadInput;
+    case ErrorKind::internal:
+      return verb == Verb::record ? kNotStarted : kBadInput;
   }
   return kBadInput;
 }

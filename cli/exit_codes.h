@@ -8,10 +8,10 @@
 namespace warpmeter::cli {
 
 inline constexpr int kOk = 0;
-inline constexpr int kBadInput = 2;       // usage, and input that cannot be opened as a profile
-inline constexpr int kIncomplete = 3;     // --strict
-inline constexpr int kImpossible = 4;     // doctor: nothing can be recorded here, or --require not met
-inline constexpr int kNotStarted = 125;   // record: our own failure before the application ran
+inline constexpr int kBadInput = 2;      // usage, and input that cannot be opened as a profile
+inline constexpr int kIncomplete = 3;    // --strict
+inline constexpr int kImpossible = 4;    // doctor: nothing can be recorded here, or --require not met
+inline constexpr int kNotStarted = 125;  // record: our own failure before the application ran
 inline constexpr int kNotExecutable = 126;
 inline constexpr int kProgramNotFound = 127;
 

@@ -33,13 +33,15 @@ Function symbol(void* library, const char* name) {
 
 std::string uuidText(const Uuid& u) {
   std::string out = "GPU-";
-  for (int i = 0; i < 16; ++i) out += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u.bytes[i]);
+  for (int i = 0; i < 16; ++i)
+    out += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u.bytes[i]);
   return out;
 }
 
 // Nothing injected: doctor's own cuInit must not load anybody's library.
 void forgetInjection() {
-  for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "CUDA_INJECTION32_PATH"}) unsetenv(name);
+  for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "CUDA_INJECTION32_PATH"})
+    unsetenv(name);
 }
 
 std::string pathOf(const void* symbolAddress) {
@@ -64,8 +66,11 @@ Json gpuJson(void* cuda, int index) {
   };
   Uuid uuid{};
   const bool known = getUuid && getUuid(&uuid, device) == 0;
-  return Json{{"name", name}, {"uuid", known ? uuidText(uuid) : ""}, {"major", attribute(kComputeMajor)},
-              {"minor", attribute(kComputeMinor)}, {"sms", attribute(kMultiprocessorCount)}};
+  return Json{{"name", name},
+              {"uuid", known ? uuidText(uuid) : ""},
+              {"major", attribute(kComputeMajor)},
+              {"minor", attribute(kComputeMinor)},
+              {"sms", attribute(kMultiprocessorCount)}};
 }
 
 std::string askDriver() {
@@ -99,7 +104,8 @@ std::string kernelModuleVersion() {
   std::getline(file, line);
   std::istringstream words(line);
   for (std::string word; words >> word;)
-    if (word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos) return word;
+    if (word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos)
+      return word;
   return "";
 }
 
@@ -108,9 +114,11 @@ std::string askCupti(const std::string& preferred) {
   std::vector<std::string> places;
   if (!preferred.empty()) places.push_back(preferred);
   for (const char* name : {"libcupti.so.13", "libcupti.so.12", "libcupti.so"}) places.emplace_back(name);
-  for (const std::string& home : {variable("CUDA_HOME"), variable("CUDA_PATH"), std::string("/usr/local/cuda")})
+  for (const std::string& home :
+       {variable("CUDA_HOME"), variable("CUDA_PATH"), std::string("/usr/local/cuda")})
     if (!home.empty())
-      for (const char* below : {"/extras/CUPTI/lib64/libcupti.so", "/lib64/libcupti.so", "/targets/x86_64-linux/lib/libcupti.so"})
+      for (const char* below :
+           {"/extras/CUPTI/lib64/libcupti.so", "/lib64/libcupti.so", "/targets/x86_64-linux/lib/libcupti.so"})
         places.push_back(home + below);
   for (const auto& place : places) {
     void* library = dlopen(place.c_str(), RTLD_LAZY | RTLD_LOCAL);
@@ -118,7 +126,8 @@ std::string askCupti(const std::string& preferred) {
     const auto getVersion = symbol<int (*)(std::uint32_t*)>(library, "cuptiGetVersion");
     std::uint32_t version = 0;
     if (!getVersion || getVersion(&version) != 0) continue;
-    return Json{{"path", pathOf(reinterpret_cast<void*>(getVersion))}, {"version", version}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return Json{{"path", pathOf(reinterpret_cast<void*>(getVersion))}, {"version", version}}.dump(
+        -1, ' ', false, Json::error_handler_t::replace);
   }
   return "{}";
 }
@@ -133,7 +142,8 @@ GpuProbe probeGpus() {
   if (!json.is_object()) {
     probe.library = true;
     probe.initError = -1;
-    probe.initErrorText = child && child->timedOut ? "the driver did not answer within 30 s" : "the driver crashed";
+    probe.initErrorText =
+        child && child->timedOut ? "the driver did not answer within 30 s" : "the driver crashed";
     return probe;
   }
   probe.library = json.value("library", false);
@@ -167,9 +177,11 @@ CuptiProbe probeCupti(const std::string& preferred) {
 
 std::string cuptiVersionText(long long version) {
   if (version >= 1000) return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
-  constexpr std::array kNames{"11.8", "12.0", "12.2", "12.3", "12.4", "12.5", "12.6", "12.6", "12.8", "12.9", "12.9.1"};
+  constexpr std::array kNames{"11.8", "12.0", "12.2", "12.3", "12.4",  "12.5",
+                              "12.6", "12.6", "12.8", "12.9", "12.9.1"};
   const auto index = version - 18;
-  if (index >= 0 && index < static_cast<long long>(kNames.size())) return kNames[static_cast<std::size_t>(index)];
+  if (index >= 0 && index < static_cast<long long>(kNames.size()))
+    return kNames[static_cast<std::size_t>(index)];
   return fmt::format("of API version {}", version);
 }
 

@@ -15,12 +15,12 @@ struct ProbedGpu {
 };
 
 struct GpuProbe {
-  bool library = false;         // libcuda.so.1 is there
+  bool library = false;  // libcuda.so.1 is there
   std::string libraryPath;
-  int initError = 0;            // of cuInit; -1 = the driver crashed or hung
+  int initError = 0;  // of cuInit; -1 = the driver crashed or hung
   std::string initErrorText;
-  int cudaVersion = 0;          // 13000: the newest CUDA that the driver runs
-  std::string driverVersion;    // "580.159"; "" = not known
+  int cudaVersion = 0;        // 13000: the newest CUDA that the driver runs
+  std::string driverVersion;  // "580.159"; "" = not known
   std::vector<ProbedGpu> gpus;
 };
 

@@ -18,7 +18,8 @@ std::string valuePart(const OptionSpec& option) {
 }
 
 std::string names(const OptionSpec& option) {
-  return option.letter ? fmt::format("-{}, {}", option.letter, option.name) : fmt::format("    {}", option.name);
+  return option.letter ? fmt::format("-{}, {}", option.letter, option.name)
+                       : fmt::format("    {}", option.name);
 }
 
 // "help text (work|all|none; default work; or WARPMETER_API)"
@@ -32,7 +33,8 @@ std::string fullHelp(const OptionSpec& option) {
 }
 
 std::string usageLine(const VerbSpec& verb) {
-  return fmt::format("warpmeter {} [OPTIONS]{}{}", verb.name, verb.arguments.empty() ? "" : " ", verb.arguments);
+  return fmt::format("warpmeter {} [OPTIONS]{}{}", verb.name, verb.arguments.empty() ? "" : " ",
+                     verb.arguments);
 }
 
 }  // namespace
@@ -47,12 +49,14 @@ std::string overviewHelp() {
       "  warpmeter doctor                 what works on this machine\n"
       "  warpmeter record -- ./app        writes ./app.wm.sqlite\n"
       "  warpmeter report app.wm.sqlite   says what happened and what to do\n"
-      "\n'warpmeter VERB --help' shows the options and examples of a verb; 'warpmeter --version' the version.\n";
+      "\n'warpmeter VERB --help' shows the options and examples of a verb; 'warpmeter --version' the "
+      "version.\n";
   return out;
 }
 
 std::string verbHelp(const VerbSpec& verb) {
-  std::string out = fmt::format("Usage: {}\n\n{}\n\nOptions:\n", usageLine(verb), wrapped(verb.text, kWidth, 0));
+  std::string out =
+      fmt::format("Usage: {}\n\n{}\n\nOptions:\n", usageLine(verb), wrapped(verb.text, kWidth, 0));
   for (const auto& option : optionTable()) {
     if (!takes(option, verb.id)) continue;
     std::string left = "  " + names(option) + valuePart(option);
@@ -64,7 +68,8 @@ std::string verbHelp(const VerbSpec& verb) {
     out += left + wrapped(fullHelp(option), kWidth - kHelpColumn, kHelpColumn) + "\n";
   }
   out += "\nExamples:\n";
-  for (const auto& example : verb.examples) out += fmt::format("  {}\n      {}\n", example.command, example.what);
+  for (const auto& example : verb.examples)
+    out += fmt::format("  {}\n      {}\n", example.command, example.what);
   out += fmt::format("\nExit code: {}\n", wrapped(verb.exitCodes, kWidth - 11, 11));
   return out;
 }
@@ -80,30 +85,36 @@ std::string markdownHelp() {
     return text;
   };
   for (const auto& verb : verbTable()) {
-    out += fmt::format("\n## {}\n\n```\n{}\n```\n\n{}\n\n| option | value | environment | default | meaning |\n"
-                       "|---|---|---|---|---|\n", verb.name, usageLine(verb), verb.text);
+    out += fmt::format(
+        "\n## {}\n\n```\n{}\n```\n\n{}\n\n| option | value | environment | default | meaning |\n"
+        "|---|---|---|---|---|\n",
+        verb.name, usageLine(verb), verb.text);
     for (const auto& o : optionTable()) {
       if (!takes(o, verb.id)) continue;
-      const std::string both = o.letter ? fmt::format("`-{}`, `{}`", o.letter, o.name) : fmt::format("`{}`", o.name);
+      const std::string both =
+          o.letter ? fmt::format("`-{}`, `{}`", o.letter, o.name) : fmt::format("`{}`", o.name);
       const std::string value = !o.choices.empty() ? fmt::format("`{}`", o.choices) : std::string(o.value);
       out += fmt::format("| {} | {} | {} | {} | {} |\n", both, cell(value),
                          o.env.empty() ? "" : fmt::format("`{}`", o.env), cell(std::string(o.fallback)),
                          cell(std::string(o.help)));
     }
     out += "\n```\n";
-    for (const auto& example : verb.examples) out += fmt::format("{}   # {}\n", example.command, example.what);
+    for (const auto& example : verb.examples)
+      out += fmt::format("{}   # {}\n", example.command, example.what);
     out += fmt::format("```\n\nExit code: {}.\n", verb.exitCodes);
   }
   out += "\n## Environment\n\n| variable | meaning |\n|---|---|\n";
   for (const auto& o : optionTable())
-    if (!o.env.empty()) out += fmt::format("| `{}` | value of `{}` when the option is absent |\n", o.env, o.name);
+    if (!o.env.empty())
+      out += fmt::format("| `{}` | value of `{}` when the option is absent |\n", o.env, o.name);
   for (const auto& e : environmentTable()) out += fmt::format("| `{}` | {} |\n", e.name, e.help);
   return out;
 }
 
 std::string versionLine() {
-  return fmt::format("warpmeter {}{}\n", WARPMETER_VERSION,
-                     WARPMETER_HAS_CUDA ? "" : " (viewer build: made without the CUDA toolkit, cannot record)");
+  return fmt::format(
+      "warpmeter {}{}\n", WARPMETER_VERSION,
+      WARPMETER_HAS_CUDA ? "" : " (viewer build: made without the CUDA toolkit, cannot record)");
 }
 
 }  // namespace warpmeter::cli

@@ -8,9 +8,9 @@
 
 namespace warpmeter::cli {
 
-std::string overviewHelp();               // warpmeter --help
+std::string overviewHelp();  // warpmeter --help
 std::string verbHelp(const VerbSpec& verb);
-std::string markdownHelp();               // docs/cli.md
-std::string bashCompletion();             // share/bash-completion/completions/warpmeter
+std::string markdownHelp();    // docs/cli.md
+std::string bashCompletion();  // share/bash-completion/completions/warpmeter
 
 }  // namespace warpmeter::cli

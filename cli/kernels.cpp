@@ -30,7 +30,9 @@ Result<std::vector<fs::path>> programs() {
     if (entry.is_regular_file() && access(entry.path().c_str(), X_OK) == 0) out.push_back(entry.path());
   std::sort(out.begin(), out.end());
   if (out.empty())
-    return Error{ErrorKind::notFound, fmt::format("no bundled programs in {}: this build was made without the CUDA toolkit", folder.string())};
+    return Error{ErrorKind::notFound,
+                 fmt::format("no bundled programs in {}: this build was made without the CUDA toolkit",
+                             folder.string())};
   return out;
 }
 
@@ -49,15 +51,20 @@ std::string textIn(const Json& json, const char* key) {
 
 std::string listed(const Json& program, const Style& style) {
   const std::size_t room = style.width == 0 ? 1000 : style.width - 2;
-  auto out = fmt::format("{}  {}\n", style.heading(textIn(program, "name")), wrapped(textIn(program, "lesson"), room - textIn(program, "name").size(), 2));
-  TextTable table({TextTable::Align::left, TextTable::Align::left, TextTable::Align::left});
-  for (const auto& variant : program.value("variants", Json::array())) {
+  auto out = fmt::format("{}  {}\n", style.heading(textIn(program, "name")),
+                         wrapped(textIn(program, "lesson"), room - textIn(program, "name").size(), 2));
+  const auto variants = program.value("variants", Json::array());
+  std::size_t widest = 0;
+  for (const auto& variant : variants) widest = std::max(widest, columnsOf(textIn(variant, "name")));
+  for (const auto& variant : variants) {
     const auto limiter = textIn(variant, "limiter"), bound = textIn(variant, "bound");
-    std::string expected = bound.empty() ? "" : "bound by " + bound;
-    if (!limiter.empty()) expected += fmt::format("{}occupancy held by {}", expected.empty() ? "" : ", ", limiter);
-    table.row({textIn(variant, "name"), textIn(variant, "lesson"), expected});
+    std::string expected = bound.empty() ? "" : "; bound by " + bound;
+    if (!limiter.empty())
+      expected += fmt::format("{}occupancy held by {}", expected.empty() ? "; " : ", ", limiter);
+    const auto left = "    " + padRight(textIn(variant, "name"), widest) + "  ";
+    out += left + wrapped(textIn(variant, "lesson") + expected, room - left.size(), left.size()) + "\n";
   }
-  return out + table.render(style, 4);
+  return out;
 }
 
 int runProgram(const fs::path& program, const Arguments& arguments) {
@@ -99,15 +106,19 @@ int runKernelsRun(const Arguments& arguments) {
   if (!all) return fail(all.error(), Verb::kernelsRun);
   if (!arguments.positionals.empty()) {
     const auto& name = arguments.positionals[0];
-    const auto it = std::find_if(all->begin(), all->end(), [&](const fs::path& p) { return p.filename() == name; });
+    const auto it =
+        std::find_if(all->begin(), all->end(), [&](const fs::path& p) { return p.filename() == name; });
     if (it == all->end()) {
       std::vector<std::string> names;
       for (const auto& p : *all) names.push_back(p.filename());
-      return fail({ErrorKind::usage, fmt::format("no bundled program named '{}'; there are: {}", name, fmt::join(names, ", "))}, Verb::kernelsRun);
+      return fail({ErrorKind::usage,
+                   fmt::format("no bundled program named '{}'; there are: {}", name, fmt::join(names, ", "))},
+                  Verb::kernelsRun);
     }
     return runProgram(*it, arguments);
   }
-  if (arguments.has(Opt::variant)) return fail({ErrorKind::usage, "--variant needs the NAME of a program"}, Verb::kernelsRun);
+  if (arguments.has(Opt::variant))
+    return fail({ErrorKind::usage, "--variant needs the NAME of a program"}, Verb::kernelsRun);
   int code = kOk;
   for (const auto& program : *all) {
     const int one = runProgram(program, arguments);

@@ -22,22 +22,28 @@ struct CommonGpu {
   const char* name;
 };
 constexpr std::array kCommonGpus{
-    CommonGpu{75, 40, "T4"},          CommonGpu{80, 108, "A100"},          CommonGpu{86, 84, "A40"},
-    CommonGpu{87, 16, "AGX Orin"},    CommonGpu{89, 142, "L40S"},          CommonGpu{90, 132, "H100 SXM, H200"},
-    CommonGpu{100, 148, "B200"},      CommonGpu{103, 160, "B300"},         CommonGpu{110, 20, "AGX Thor"},
-    CommonGpu{120, 188, "RTX PRO 6000 Blackwell"}, CommonGpu{121, 48, "GB10"},
+    CommonGpu{75, 40, "T4"},        CommonGpu{80, 108, "A100"},
+    CommonGpu{86, 84, "A40"},       CommonGpu{87, 16, "AGX Orin"},
+    CommonGpu{89, 142, "L40S"},     CommonGpu{90, 132, "H100 SXM, H200"},
+    CommonGpu{100, 148, "B200"},    CommonGpu{103, 160, "B300"},
+    CommonGpu{110, 20, "AGX Thor"}, CommonGpu{120, 188, "RTX PRO 6000 Blackwell"},
+    CommonGpu{121, 48, "GB10"},
 };
 
 const CommonGpu* commonGpu(int major, int minor) {
-  const auto it = std::find_if(kCommonGpus.begin(), kCommonGpus.end(), [&](const auto& g) { return g.capability == major * 10 + minor; });
+  const auto it = std::find_if(kCommonGpus.begin(), kCommonGpus.end(),
+                               [&](const auto& g) { return g.capability == major * 10 + minor; });
   return it == kCommonGpus.end() ? nullptr : &*it;
 }
 
-Error usage(const std::string& text) { return Error{ErrorKind::usage, text + "; see 'warpmeter occupancy --help'"}; }
+Error usage(const std::string& text) {
+  return Error{ErrorKind::usage, text + "; see 'warpmeter occupancy --help'"};
+}
 
 std::string launchLine(const analyzer::KernelResources& k) {
-  auto text = fmt::format("blocks of {}, {}, {} B static and {} B dynamic shared memory", counted(k.blockThreads, "thread"),
-                          counted(k.registersPerThread, "register"), analyzer::formatCount(k.staticShared), analyzer::formatCount(k.dynamicShared));
+  auto text = fmt::format("blocks of {}, {}, {} B static and {} B dynamic shared memory",
+                          counted(k.blockThreads, "thread"), counted(k.registersPerThread, "register"),
+                          analyzer::formatCount(k.staticShared), analyzer::formatCount(k.dynamicShared));
   if (k.clusterBlocks > 1) text += fmt::format(", clusters of {}", k.clusterBlocks);
   if (k.carveoutPct) text += fmt::format(", carve-out {} %", *k.carveoutPct);
   return text;
@@ -48,7 +54,8 @@ Result<analyzer::KernelResources> resourcesFrom(const Arguments& a) {
     if (!a.has(needed)) return usage(fmt::format("occupancy --cc needs {} as well", specOf(needed).name));
   analyzer::KernelResources k;
   const auto block = a.extent(Opt::block)->count();
-  if (block > 1024) return usage(fmt::format("--block {}: a block has at most 1024 threads", a.text(Opt::block)));
+  if (block > 1024)
+    return usage(fmt::format("--block {}: a block has at most 1024 threads", a.text(Opt::block)));
   k.blockThreads = static_cast<int>(block);
   k.registersPerThread = static_cast<int>(std::min<std::int64_t>(*a.whole(Opt::registers), 1 << 20));
   k.staticShared = a.bytes(Opt::sharedStatic).value_or(0);
@@ -83,7 +90,8 @@ int fromNumbers(const Arguments& a) {
   }
   const auto style = styleFor(STDOUT_FILENO);
   std::fputs((style.line(fmt::format("cc {}: {}", cc, launchLine(*kernel))) + "\n").c_str(), stdout);
-  if (assumed && kernel->gridBlocks > 0) fmt::print("{} SMs as {}; for another GPU: --sms N\n", sms, common->name);
+  if (assumed && kernel->gridBlocks > 0)
+    fmt::print("{} SMs as {}; for another GPU: --sms N\n", sms, common->name);
   std::fputs("\n", stdout);
   std::fputs(occupancyText(*device, *kernel, *occupancy, style).c_str(), stdout);
   return kOk;
@@ -91,15 +99,20 @@ int fromNumbers(const Arguments& a) {
 
 int fromFile(const Arguments& a) {
   const std::filesystem::path file = a.positionals[0];
-  if (!a.has(Opt::kernel)) return fail(usage(fmt::format("occupancy {} needs --kernel NAME", file.string())), Verb::occupancy);
+  if (!a.has(Opt::kernel))
+    return fail(usage(fmt::format("occupancy {} needs --kernel NAME", file.string())), Verb::occupancy);
   for (const auto other : {Opt::cc, Opt::registers, Opt::block})
-    if (a.has(other)) return fail(usage(fmt::format("{} and a file exclude each other", specOf(other).name)), Verb::occupancy);
+    if (a.has(other))
+      return fail(usage(fmt::format("{} and a file exclude each other", specOf(other).name)),
+                  Verb::occupancy);
   auto data = gatherReport(file, false);
   if (!data) return fail(data.error(), Verb::occupancy);
   const auto matches = matchingFunctions(*data, a.text(Opt::kernel));
   if (matches.empty())
-    return fail({ErrorKind::usage, fmt::format("{} holds no kernel named like '{}'; warpmeter report {} --all lists them", file.string(),
-                                               a.text(Opt::kernel), shellQuoted(file.string()))}, Verb::occupancy);
+    return fail({ErrorKind::usage,
+                 fmt::format("{} holds no kernel named like '{}'; warpmeter report {} --all lists them",
+                             file.string(), a.text(Opt::kernel), shellQuoted(file.string()))},
+                Verb::occupancy);
   const auto style = styleFor(STDOUT_FILENO);
   Json json = jsonFor("occupancy");
   json["launches"] = Json::array();
@@ -109,9 +122,11 @@ int fromFile(const Arguments& a) {
     for (const auto& d : f.distinct) {
       const auto& config = data->view.configs()[data->view.distinctKernels()[d.distinct].config];
       auto device = analyzer::deviceOfDistinct(data->view, d.distinct);
-      const auto title = style.line(style.heading(fmt::format("{} {}", harmless(f.shortName), shapeOf(config))));
+      const auto title =
+          style.line(style.heading(fmt::format("{} {}", harmless(f.shortName), shapeOf(config))));
       if (!device || !d.occupancy) {
-        text += fmt::format("{}\n  occupancy: —, {}\n\n", title, harmless(device ? d.occupancyReason : device.error().message));
+        text += fmt::format("{}\n  occupancy: —, {}\n\n", title,
+                            harmless(device ? d.occupancyReason : device.error().message));
         continue;
       }
       const auto kernel = analyzer::resourcesOf(config);
@@ -120,10 +135,12 @@ int fromFile(const Arguments& a) {
       answer["launchCount"] = d.time.count + d.untimed;
       json["launches"].push_back(std::move(answer));
       if (&d == &f.distinct.front() || f.distinct.size() <= 3)
-        text += fmt::format("{}\ncc {}.{}: {}; {}\n\n{}\n", title, device->major, device->minor, launchLine(kernel),
-                            counted(d.time.count + d.untimed, "launch", "launches"), occupancyText(*device, kernel, *d.occupancy, style));
+        text += fmt::format("{}\ncc {}.{}: {}; {}\n\n{}\n", title, device->major, device->minor,
+                            launchLine(kernel), counted(d.time.count + d.untimed, "launch", "launches"),
+                            occupancyText(*device, kernel, *d.occupancy, style));
     }
-    if (f.distinct.size() > 3) text += fmt::format("{} more shapes of {}: --json\n", f.distinct.size() - 1, harmless(f.shortName));
+    if (f.distinct.size() > 3)
+      text += fmt::format("{} more shapes of {}: --json\n", f.distinct.size() - 1, harmless(f.shortName));
   }
   std::fputs((a.has(Opt::json) ? printed(json) : text).c_str(), stdout);
   return a.has(Opt::strict) && !data->run.quality.complete ? kIncomplete : kOk;
@@ -134,7 +151,9 @@ int fromFile(const Arguments& a) {
 int runOccupancy(const Arguments& arguments) {
   if (!arguments.positionals.empty()) return fromFile(arguments);
   if (!arguments.has(Opt::cc))
-    return fail(usage("occupancy needs a launch (--cc X.Y --registers N --block N) or a recording (FILE --kernel NAME)"), Verb::occupancy);
+    return fail(usage("occupancy needs a launch (--cc X.Y --registers N --block N) or a recording (FILE "
+                      "--kernel NAME)"),
+                Verb::occupancy);
   return fromNumbers(arguments);
 }
 

@@ -16,23 +16,25 @@ using enum ValueKind;
 
 constexpr OptionSpec kOptions[] = {
     // record
-    {Opt::output, "--output", 'o', text, "FILE", "", "WARPMETER_OUTPUT", "./NAME.wm.sqlite, then NAME.2.wm.sqlite ...",
+    {Opt::output, "--output", 'o', text, "FILE", "", "WARPMETER_OUTPUT",
+     "./NAME.wm.sqlite, then NAME.2.wm.sqlite ...",
      "file to write; an existing one is refused without --force", kRecord},
     {Opt::force, "--force", 0, flag, "", "", "", "", "let --output replace an existing file", kRecord},
-    {Opt::delay, "--delay", 0, seconds, "SECONDS", "", "", "0", "keep nothing from the first SECONDS of the run",
-     kRecord},
+    {Opt::delay, "--delay", 0, seconds, "SECONDS", "", "", "0",
+     "keep nothing from the first SECONDS of the run", kRecord},
     {Opt::duration, "--duration", 0, seconds, "SECONDS", "", "", "to the end",
      "keep SECONDS from then on; the application runs on", kRecord},
     {Opt::captureRange, "--capture-range", 0, captureRange, "RANGE", "", "", "the whole run",
-     "keep only what happens between cudaProfilerStart and cudaProfilerStop (cudaProfilerApi) or inside the NVTX "
-     "range NAME (nvtx:NAME)",
+     "keep only what happens between cudaProfilerStart and cudaProfilerStop (cudaProfilerApi) or inside the "
+     "NVTX range NAME (nvtx:NAME)",
      kRecord},
     {Opt::api, "--api", 0, choice, "SET", "work|all|none", "WARPMETER_API", "work",
-     "API calls to keep: work = launches, copies, memsets, allocations, synchronization, streams, events, graphs, "
-     "module, library and context calls",
+     "API calls to keep: work = launches, copies, memsets, allocations, synchronization, streams, events, "
+     "graphs, module, library and context calls",
      kRecord},
     {Opt::flushMs, "--flush-ms", 0, whole, "MS", "", "WARPMETER_FLUSH_MS", "250",
-     "how often finished records are handed over; what ended two seconds before a kill -9 is always kept", kRecord},
+     "how often finished records are handed over; what ended two seconds before a kill -9 is always kept",
+     kRecord},
     {Opt::maxMemory, "--max-memory", 0, bytes, "BYTES", "", "WARPMETER_MAX_MEMORY",
      "1 GiB or 1/8 of the container's limit", "record buffers of all processes together (48M, 1G)", kRecord},
     {Opt::maxSize, "--max-size", 0, bytes, "BYTES", "", "WARPMETER_MAX_SIZE", "unlimited",
@@ -54,7 +56,8 @@ constexpr OptionSpec kOptions[] = {
     {Opt::nvtx, "--nvtx", 0, flag, "", "", "", "", "add the NVTX ranges", kReport},
     {Opt::all, "--all", 0, flag, "", "", "", "", "list every kernel, stream and process", kReport},
     {Opt::wide, "--wide", 0, flag, "", "", "", "", "do not cut lines at 110 columns", kReport},
-    {Opt::fullNames, "--full-names", 0, flag, "", "", "", "", "whole kernel names with template arguments", kReport},
+    {Opt::fullNames, "--full-names", 0, flag, "", "", "", "", "whole kernel names with template arguments",
+     kReport},
 
     // occupancy
     {Opt::cc, "--cc", 0, capability, "X.Y", "", "", "", "compute capability, 7.5 to 12.1", kOccupancy},
@@ -62,33 +65,37 @@ constexpr OptionSpec kOptions[] = {
     {Opt::block, "--block", 0, extent, "N", "", "", "", "threads per block, or XxYxZ", kOccupancy},
     {Opt::sharedStatic, "--shared-static", 0, bytes, "BYTES", "", "", "0", "static shared memory per block",
      kOccupancy},
-    {Opt::sharedDynamic, "--shared-dynamic", 0, bytes, "BYTES", "", "", "0", "dynamic shared memory per block",
-     kOccupancy},
+    {Opt::sharedDynamic, "--shared-dynamic", 0, bytes, "BYTES", "", "", "0",
+     "dynamic shared memory per block", kOccupancy},
     {Opt::grid, "--grid", 0, extent, "N", "", "", "", "blocks of the grid, or XxYxZ; adds waves and tail",
      kOccupancy},
     {Opt::cluster, "--cluster", 0, extent, "N", "", "", "1", "blocks per cluster, or XxYxZ", kOccupancy},
     {Opt::carveout, "--carveout", 0, percent, "PERCENT", "", "", "chosen by the driver",
      "preferred shared memory share of the L1 cache", kOccupancy},
-    {Opt::sms, "--sms", 0, whole, "N", "", "", "a common GPU of that capability", "multiprocessors of the GPU, for waves",
-     kOccupancy},
+    {Opt::sms, "--sms", 0, whole, "N", "", "", "a common GPU of that capability",
+     "multiprocessors of the GPU, for waves", kOccupancy},
 
     // doctor, kernels
-    {Opt::require, "--require", 0, choice, "WHAT", "counters", "", "", "exit with 4 when WHAT does not work", kDoctor},
-    {Opt::variant, "--variant", 0, text, "V", "", "", "the program's first", "variant of the kernel program", kRun},
+    {Opt::require, "--require", 0, choice, "WHAT", "counters", "", "", "exit with 4 when WHAT does not work",
+     kDoctor},
+    {Opt::variant, "--variant", 0, text, "V", "", "", "the program's first", "variant of the kernel program",
+     kRun},
     {Opt::recordRun, "--record", 0, flag, "", "", "", "", "record the run and print where the file is", kRun},
 
     // several
     {Opt::json, "--json", 0, flag, "", "", "", "", "print JSON (docs/VERB.schema.json)",
      kReport | kOccupancy | kDoctor | kList},
     {Opt::strict, "--strict", 0, flag, "", "", "", "",
-     "exit with 3 when the recording is incomplete (record: and the application exited with 0)", kRecord | kReport | kOccupancy},
+     "exit with 3 when the recording is incomplete (record: and the application exited with 0)",
+     kRecord | kReport | kOccupancy},
     {Opt::help, "--help", 'h', flag, "", "", "", "", "print this help", kEvery},
 };
 static_assert(std::size(kOptions) == static_cast<std::size_t>(Opt::count));
 
 constexpr Example kRecordExamples[] = {
     {"warpmeter record -- ./app --size 4096", "writes ./app.wm.sqlite"},
-    {"warpmeter record -o step.wm.sqlite --capture-range nvtx:step -- python train.py", "only inside the range \"step\""},
+    {"warpmeter record -o step.wm.sqlite --capture-range nvtx:step -- python train.py",
+     "only inside the range \"step\""},
     {"warpmeter record --delay 30 --duration 10 -- ./server", "10 s after a warm-up of 30 s"},
 };
 constexpr Example kReportExamples[] = {
@@ -99,7 +106,8 @@ constexpr Example kReportExamples[] = {
 };
 constexpr Example kOccupancyExamples[] = {
     {"warpmeter occupancy --cc 9.0 --registers 40 --block 256", "limiter and better block sizes"},
-    {"warpmeter occupancy --cc 8.6 --registers 64 --block 16x16 --shared-dynamic 48K --grid 500", "with waves and tail"},
+    {"warpmeter occupancy --cc 8.6 --registers 64 --block 16x16 --shared-dynamic 48K --grid 500",
+     "with waves and tail"},
     {"warpmeter occupancy app.wm.sqlite --kernel saxpy", "launches of a recording"},
 };
 constexpr Example kDoctorExamples[] = {
@@ -109,32 +117,38 @@ constexpr Example kDoctorExamples[] = {
 constexpr Example kListExamples[] = {{"warpmeter kernels list", "names, variants and what each one shows"}};
 constexpr Example kRunExamples[] = {
     {"warpmeter kernels run saxpy", "runs it and checks its result"},
-    {"warpmeter kernels run matmul --variant tiled --record -- --size 2048", "records it as matmul.wm.sqlite"},
+    {"warpmeter kernels run matmul --variant tiled --record -- --size 2048",
+     "records it as matmul.wm.sqlite"},
 };
 
 constexpr VerbSpec kVerbs[] = {
     {Verb::record, "record", "-- APP [ARGS]", "run a program and record its CUDA work into a file",
-     "Runs APP and records its kernels, copies, API calls and NVTX ranges, and those of every process it starts. "
-     "APP keeps its input, output, signals and exit code; messages go to stderr, each starting with \"warpmeter: \".",
-     "the application's own; 128+n after signal n; 125 not started, 126 not executable, 127 not found; 3 by --strict",
+     "Runs APP and records its kernels, copies, API calls and NVTX ranges, and those of every process it "
+     "starts. APP keeps its input, output, signals and exit code; messages go to stderr, each starting with "
+     "\"warpmeter: \".",
+     "the application's own; 128+n after signal n; 125 not started, 126 not executable, 127 not found; 3 by "
+     "--strict",
      kRecordExamples, 0, 0, true},
     {Verb::report, "report", "FILE", "say what a recording holds: time, kernels, streams, cold start, copies",
-     "Prints what FILE holds, quality of the data first. FILE is a Warpmeter recording or an nsys .sqlite export; "
-     "which one is found out by content. Long loads show progress on stderr.",
+     "Prints what FILE holds, quality of the data first. FILE is a Warpmeter recording or an nsys .sqlite "
+     "export; which one is found out by content. Long loads show progress on stderr.",
      "0 printed, 2 FILE cannot be read as a profile, 3 by --strict", kReportExamples, 1, 1, false},
-    {Verb::occupancy, "occupancy", "[FILE]", "compute theoretical occupancy, what limits it, and better block sizes",
-     "Computes the theoretical occupancy of a launch and says what limits it, how many waves its grid takes and which "
-     "block sizes would do better. Takes a launch as numbers (--cc, --registers, --block), or from FILE with --kernel.",
+    {Verb::occupancy, "occupancy", "[FILE]",
+     "compute theoretical occupancy, what limits it, and better block sizes",
+     "Computes the theoretical occupancy of a launch and says what limits it, how many waves its grid takes "
+     "and which block sizes would do better. Takes a launch as numbers (--cc, --registers, --block), or from "
+     "FILE with --kernel.",
      "0 printed, 2 wrong numbers or FILE cannot be read, 3 by --strict", kOccupancyExamples, 0, 1, false},
     {Verb::doctor, "doctor", "", "check what can be recorded on this machine",
-     "Checks GPUs, CUPTI, tracing (by recording a program with 1000 launches), permission for counters, other tools "
-     "in the way, the host and the output folder. Each warning comes with its remedy.",
+     "Checks GPUs, CUPTI, tracing (by recording a program with 1000 launches), permission for counters, "
+     "other tools in the way, the host and the output folder. Each warning comes with its remedy.",
      "0 recording works, 4 no recording possible here or --require not met", kDoctorExamples, 0, 0, false},
     {Verb::kernelsList, "kernels list", "", "list the bundled example programs",
-     "Lists the bundled programs: what each one teaches, its variants and what limits it.", "0", kListExamples, 0, 0,
-     false},
+     "Lists the bundled programs: what each one teaches, its variants and what limits it.", "0",
+     kListExamples, 0, 0, false},
     {Verb::kernelsRun, "kernels run", "[NAME] [-- ARGS]", "run a bundled example program",
-     "Runs a bundled program, which checks its result against the CPU; without NAME all of them, one after another.",
+     "Runs a bundled program, which checks its result against the CPU; without NAME all of them, one after "
+     "another.",
      "the program's own; with several the first that is not 0", kRunExamples, 0, 1, true},
 };
 static_assert(std::size(kVerbs) == static_cast<std::size_t>(Verb::count));
@@ -145,8 +159,10 @@ constexpr EnvironmentSpec kEnvironment[] = {
     {"WARPMETER_SOCKET", "set by record for the application: the recorder's socket"},
     {"WARPMETER_RUN", "set by record for the application: the run id"},
     {"WARPMETER_LAUNCH_LATENCY", "set by record --launch-latency for the application"},
-    {"CUDA_INJECTION64_PATH", "set by record for the application: Warpmeter's library, loaded by the CUDA driver"},
-    {"NVTX_INJECTION64_PATH", "set by record for the application unless --no-nvtx: the same library, loaded by NVTX"},
+    {"CUDA_INJECTION64_PATH",
+     "set by record for the application: Warpmeter's library, loaded by the CUDA driver"},
+    {"NVTX_INJECTION64_PATH",
+     "set by record for the application unless --no-nvtx: the same library, loaded by NVTX"},
 };
 
 constexpr bool inOrder() {
@@ -165,7 +181,8 @@ std::span<const EnvironmentSpec> environmentTable() { return kEnvironment; }
 const VerbSpec& specOf(Verb verb) { return kVerbs[static_cast<std::size_t>(verb)]; }
 
 const OptionSpec& specOf(Opt option) {
-  return *std::find_if(std::begin(kOptions), std::end(kOptions), [&](const OptionSpec& o) { return o.id == option; });
+  return *std::find_if(std::begin(kOptions), std::end(kOptions),
+                       [&](const OptionSpec& o) { return o.id == option; });
 }
 
 }  // namespace warpmeter::cli

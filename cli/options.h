@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of verbs, options and environment variables. Parsing, --help, docs/cli.md and the bash completion
-// are made from it; nothing else names an option.
+// The one table of verbs, options and environment variables. Parsing, --help, docs/cli.md and the bash
+// completion are made from it; nothing else names an option.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,41 @@ namespace warpmeter::cli {
 enum class Verb : std::uint8_t { record, report, occupancy, doctor, kernelsList, kernelsRun, count };
 
 enum class Opt : std::uint8_t {
-  output, force, delay, duration, captureRange, api, flushMs, maxMemory, maxSize, launchLatency, noNvtx, cupti,
-  quiet, strict, json, top, kernel, nvtx, all, wide, fullNames, cc, registers, block, sharedStatic,
-  sharedDynamic, grid, cluster, carveout, sms, require, variant, recordRun, help, count
+  output,
+  force,
+  delay,
+  duration,
+  captureRange,
+  api,
+  flushMs,
+  maxMemory,
+  maxSize,
+  launchLatency,
+  noNvtx,
+  cupti,
+  quiet,
+  strict,
+  json,
+  top,
+  kernel,
+  nvtx,
+  all,
+  wide,
+  fullNames,
+  cc,
+  registers,
+  block,
+  sharedStatic,
+  sharedDynamic,
+  grid,
+  cluster,
+  carveout,
+  sms,
+  require,
+  variant,
+  recordRun,
+  help,
+  count
 };
 
 enum class ValueKind : std::uint8_t {
@@ -36,15 +68,15 @@ constexpr std::uint32_t verbBit(Verb v) { return 1u << static_cast<unsigned>(v);
 
 struct OptionSpec {
   Opt id;
-  std::string_view name;     // "--output"
-  char letter;               // 'o'; 0 = none
+  std::string_view name;  // "--output"
+  char letter;            // 'o'; 0 = none
   ValueKind kind;
-  std::string_view value;    // placeholder in help
-  std::string_view choices;  // "work|all|none"
-  std::string_view env;      // variable that gives the value when the option is absent
-  std::string_view fallback; // what holds without either, for people
+  std::string_view value;     // placeholder in help
+  std::string_view choices;   // "work|all|none"
+  std::string_view env;       // variable that gives the value when the option is absent
+  std::string_view fallback;  // what holds without either, for people
   std::string_view help;
-  std::uint32_t verbs;       // verbBit() of each verb that takes it
+  std::uint32_t verbs;  // verbBit() of each verb that takes it
 };
 
 struct Example {
@@ -53,14 +85,14 @@ struct Example {
 
 struct VerbSpec {
   Verb id;
-  std::string_view name;      // "record", "kernels list"
-  std::string_view arguments; // "-- APP [ARGS]" after the options; empty = none
-  std::string_view summary;   // one line for the overview
-  std::string_view text;      // a paragraph for its own help
-  std::string_view exitCodes; // one line
+  std::string_view name;       // "record", "kernels list"
+  std::string_view arguments;  // "-- APP [ARGS]" after the options; empty = none
+  std::string_view summary;    // one line for the overview
+  std::string_view text;       // a paragraph for its own help
+  std::string_view exitCodes;  // one line
   std::span<const Example> examples;
   int minPositionals, maxPositionals;
-  bool takesCommand;          // everything after "--" belongs to a program
+  bool takesCommand;  // everything after "--" belongs to a program
 };
 
 // Variables that have no option: set by us for the application, or honoured from elsewhere.

@@ -30,25 +30,28 @@ std::string scriptOf(const std::vector<std::string>& command) {
     const auto& word = command[i];
     if (word == "-c") return "";
     if (word == "-m") return i + 1 < command.size() ? command[i + 1] : "";
-    if (word == "-W" || word == "-X") ++i;
-    else if (word.empty() || word[0] != '-') return word;
+    if (word == "-W" || word == "-X")
+      ++i;
+    else if (word.empty() || word[0] != '-')
+      return word;
   }
   return "";
 }
 
 bool isThere(const std::filesystem::path& path) {
-  struct stat s{};
+  struct stat s {};
   return lstat(path.c_str(), &s) == 0;
 }
 
 Result<std::filesystem::path> checkProgram(const std::filesystem::path& path) {
-  struct stat s{};
+  struct stat s {};
   if (stat(path.c_str(), &s) != 0) {
     if (errno == EACCES)
       return Error{ErrorKind::noPermission, fmt::format("{}: no permission to run it", path.string())};
     return Error{ErrorKind::notFound, fmt::format("{}: no such program", path.string())};
   }
-  if (S_ISDIR(s.st_mode)) return Error{ErrorKind::isDirectory, fmt::format("{}: is a directory, no program", path.string())};
+  if (S_ISDIR(s.st_mode))
+    return Error{ErrorKind::isDirectory, fmt::format("{}: is a directory, no program", path.string())};
   if (access(path.c_str(), X_OK) != 0)
     return Error{ErrorKind::noPermission, fmt::format("{}: is not executable (chmod +x?)", path.string())};
   return path;
@@ -59,14 +62,16 @@ Result<std::filesystem::path> checkProgram(const std::filesystem::path& path) {
 std::string applicationTitle(const std::vector<std::string>& command) {
   const std::string file = std::filesystem::path(command.at(0)).filename();
   if (isInterpreter(file))
-    if (const std::string script = std::filesystem::path(scriptOf(command)).filename(); !script.empty()) return script;
+    if (const std::string script = std::filesystem::path(scriptOf(command)).filename(); !script.empty())
+      return script;
   return file.empty() ? "application" : file;
 }
 
 std::string applicationName(const std::vector<std::string>& command) {
   const std::string title = applicationTitle(command);
   for (std::string_view ending : {".py", ".sh", ".jl", ".pl", ".rb"})
-    if (title.size() > ending.size() && title.ends_with(ending)) return title.substr(0, title.size() - ending.size());
+    if (title.size() > ending.size() && title.ends_with(ending))
+      return title.substr(0, title.size() - ending.size());
   return title;
 }
 
@@ -86,7 +91,8 @@ Result<std::filesystem::path> findProgram(const std::string& name) {
   while (true) {
     const auto colon = rest.find(':');
     const auto folder = rest.substr(0, colon);
-    const auto candidate = (folder.empty() ? std::filesystem::path(".") : std::filesystem::path(folder)) / name;
+    const auto candidate =
+        (folder.empty() ? std::filesystem::path(".") : std::filesystem::path(folder)) / name;
     auto checked = checkProgram(candidate);
     if (checked) return checked;
     if (!refused && checked.error().kind == ErrorKind::noPermission && isThere(candidate)) {

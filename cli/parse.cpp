@@ -12,7 +12,8 @@ namespace warpmeter::cli {
 namespace {
 
 Error usage(std::string_view where, const std::string& what) {
-  return Error{ErrorKind::usage, fmt::format("{}; see 'warpmeter {}{}--help'", what, where, where.empty() ? "" : " ")};
+  return Error{ErrorKind::usage,
+               fmt::format("{}; see 'warpmeter {}{}--help'", what, where, where.empty() ? "" : " ")};
 }
 
 // Optimal string alignment without transpositions; short words only.
@@ -50,8 +51,8 @@ std::vector<std::string_view> optionNames(Verb verb) {
 const OptionSpec* findOption(Verb verb, std::string_view word) {
   const auto name = word.substr(0, word.find('='));
   for (const auto& option : optionTable())
-    if (takes(option, verb) &&
-        (option.name == name || (option.letter != 0 && word.size() >= 2 && word[1] == option.letter && word[0] == '-')))
+    if (takes(option, verb) && (option.name == name || (option.letter != 0 && word.size() >= 2 &&
+                                                        word[1] == option.letter && word[0] == '-')))
       return &option;
   return nullptr;
 }
@@ -67,7 +68,8 @@ std::vector<std::string> takeCommand(const VerbSpec& verb, std::vector<std::stri
     if (!isOption && verb.maxPositionals == 0) break;
     const auto* option = isOption ? findOption(verb.id, word) : nullptr;
     const bool inOneWord = word.find('=') != std::string::npos || (word[1] != '-' && word.size() > 2);
-    if (option && option->kind != ValueKind::flag && option->kind != ValueKind::optionalChoice && !inOneWord) ++i;
+    if (option && option->kind != ValueKind::flag && option->kind != ValueKind::optionalChoice && !inOneWord)
+      ++i;
   }
   std::vector<std::string> command;
   if (i < words.size()) {
@@ -111,7 +113,8 @@ Result<Arguments> parseVerb(const VerbSpec& verb, std::vector<std::string> words
   }
   // CLI11 would let an optional value swallow the next word.
   for (auto& word : words)
-    if (const auto* option = findOption(verb.id, word); option && option->kind == ValueKind::optionalChoice && word == option->name)
+    if (const auto* option = findOption(verb.id, word);
+        option && option->kind == ValueKind::optionalChoice && word == option->name)
       word += "=on";
 
   try {
@@ -122,7 +125,8 @@ Result<Arguments> parseVerb(const VerbSpec& verb, std::vector<std::string> words
   }
   for (const auto& word : app.remaining()) {
     if (word.size() > 1 && word[0] == '-')
-      return usage(verb.name, fmt::format("unknown option {}{}", word, didYouMean(word, optionNames(verb.id))));
+      return usage(verb.name,
+                   fmt::format("unknown option {}{}", word, didYouMean(word, optionNames(verb.id))));
     arguments.positionals.push_back(word);
   }
   for (const auto& slot : slots) {
@@ -140,10 +144,12 @@ Result<Arguments> parseVerb(const VerbSpec& verb, std::vector<std::string> words
 
 Result<void> checkPositionals(const VerbSpec& verb, const Arguments& arguments) {
   const auto count = static_cast<int>(arguments.positionals.size());
-  if (count < verb.minPositionals) return usage(verb.name, fmt::format("{} needs {}", verb.name, verb.arguments));
+  if (count < verb.minPositionals)
+    return usage(verb.name, fmt::format("{} needs {}", verb.name, verb.arguments));
   if (count > verb.maxPositionals)
     return usage(verb.name, fmt::format("'{}' is one argument too many for {}",
-                                        arguments.positionals[static_cast<std::size_t>(verb.maxPositionals)], verb.name));
+                                        arguments.positionals[static_cast<std::size_t>(verb.maxPositionals)],
+                                        verb.name));
   if (verb.id == Verb::record && arguments.command.empty())
     return usage(verb.name, "record needs a program: warpmeter record [OPTIONS] -- APP [ARGS]");
   return {};
@@ -176,7 +182,8 @@ Result<Parsed> parseArguments(const std::vector<std::string>& args) {
   if (!verb) {
     const bool kernels = args[0] == "kernels";
     if (kernels && args.size() > 1 && (args[1] == "--help" || args[1] == "-h"))
-      return parsed.print = verbHelp(specOf(Verb::kernelsList)) + "\n" + verbHelp(specOf(Verb::kernelsRun)), parsed;
+      return parsed.print = verbHelp(specOf(Verb::kernelsList)) + "\n" + verbHelp(specOf(Verb::kernelsRun)),
+             parsed;
     if (kernels) return usage("kernels", "kernels needs one of: list, run");
     std::vector<std::string_view> names{"kernels"};
     for (const auto& v : verbTable()) names.push_back(v.name);

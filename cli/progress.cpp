@@ -24,7 +24,8 @@ Result<analyzer::ProfileView> loadView(const std::filesystem::path& file, analyz
     shown = percent;
     std::fprintf(stderr, "\rloading %d %%", percent);
   };
-  auto view = analyzer::ProfileView::load({std::make_shared<const ProfileReader>(std::move(*reader))}, options);
+  auto view =
+      analyzer::ProfileView::load({std::make_shared<const ProfileReader>(std::move(*reader))}, options);
   if (shown >= 0) std::fputs("\r\x1b[K", stderr);
   return view;
 }

@@ -8,8 +8,8 @@
 
 namespace warpmeter::cli {
 
-// Shows "loading 43 %" on stderr when it is a terminal and loading takes longer than half a second; the line is
-// erased afterwards.
+// Shows "loading 43 %" on stderr when it is a terminal and loading takes longer than half a second; the line
+// is erased afterwards.
 Result<analyzer::ProfileView> loadView(const std::filesystem::path& file, analyzer::Tables tables);
 
 }  // namespace warpmeter::cli

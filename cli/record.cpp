@@ -28,12 +28,14 @@ int refuse(const Error& error) { return fail(error, Verb::record); }
 Result<std::filesystem::path> outputOf(const Arguments& arguments) {
   if (!arguments.has(Opt::output)) return freeOutput(applicationName(arguments.command));
   const std::filesystem::path output = arguments.text(Opt::output);
-  struct stat s{};
+  struct stat s {};
   if (lstat(output.c_str(), &s) != 0) return output;
   if (S_ISDIR(s.st_mode))
-    return Error{ErrorKind::isDirectory, fmt::format("{} is a directory; name a file in it", output.string())};
+    return Error{ErrorKind::isDirectory,
+                 fmt::format("{} is a directory; name a file in it", output.string())};
   if (!arguments.has(Opt::force))
-    return Error{ErrorKind::exists, fmt::format("{} exists; choose another name or add --force", output.string())};
+    return Error{ErrorKind::exists,
+                 fmt::format("{} exists; choose another name or add --force", output.string())};
   return output;
 }
 
@@ -56,8 +58,10 @@ std::vector<std::string> environmentFor(const Arguments& arguments, const Instal
       {wire::kEnvRun, recorder.runId()},
       {wire::kEnvLaunchLatency, std::nullopt},
   };
-  if (!arguments.has(Opt::noNvtx)) changes["NVTX_INJECTION64_PATH"] = where.injectLibrary();
-  else if (variable("NVTX_INJECTION64_PATH") == where.injectLibrary()) changes["NVTX_INJECTION64_PATH"] = std::nullopt;
+  if (!arguments.has(Opt::noNvtx))
+    changes["NVTX_INJECTION64_PATH"] = where.injectLibrary();
+  else if (variable("NVTX_INJECTION64_PATH") == where.injectLibrary())
+    changes["NVTX_INJECTION64_PATH"] = std::nullopt;
   if (arguments.has(Opt::launchLatency))
     changes[wire::kEnvLaunchLatency] = arguments.text(Opt::launchLatency) == "force" ? "force" : "1";
   if (arguments.has(Opt::api)) changes[wire::kEnvApi] = arguments.text(Opt::api);
@@ -70,8 +74,9 @@ bool driverMissing() { return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == 
 
 int startFailure(const Error& error) {
   const int code = error.kind == ErrorKind::notFound ? kProgramNotFound
-                   : error.kind == ErrorKind::noPermission || error.kind == ErrorKind::isDirectory ? kNotExecutable
-                                                                                                  : kNotStarted;
+                   : error.kind == ErrorKind::noPermission || error.kind == ErrorKind::isDirectory
+                       ? kNotExecutable
+                       : kNotStarted;
   (void)refuse(error);
   return code;
 }
@@ -101,7 +106,8 @@ int runRecord(const Arguments& arguments) {
   }
   recorder->applicationEnded(end->pid, end->waitStatus);
 
-  RecordedRun run{applicationTitle(arguments.command), *end, recorder->awaitSummary(!arguments.has(Opt::quiet)), *output};
+  RecordedRun run{applicationTitle(arguments.command), *end,
+                  recorder->awaitSummary(!arguments.has(Opt::quiet)), *output};
   if (!arguments.has(Opt::quiet)) {
     run.driverMissing = run.summary && run.summary->processesRecorded == 0 && driverMissing();
     for (const auto& line : summaryLines(run)) say(arguments, line);

@@ -18,6 +18,12 @@ using analyzer::formatCount;
 // Above this, looking through the file would keep people from their prompt.
 constexpr std::uintmax_t kHighlightBytes = 256u << 20;
 
+std::string costText(std::int64_t ns, std::int64_t wholeNs) {
+  const double percent = shareOf(ns, wholeNs);
+  return percent < 0.05 ? analyzer::formatTime(ns)
+                        : fmt::format("{} ({})", analyzer::formatTime(ns), analyzer::formatPercent(percent));
+}
+
 template <std::size_t N>
 std::string textOf(const char (&field)[N]) {
   return harmless(std::string_view(field, strnlen(field, N)));
@@ -26,10 +32,14 @@ std::string textOf(const char (&field)[N]) {
 std::string lossText(const wire::Summary& s) {
   if (s.complete) return "nothing lost";
   std::string text;
-  if (s.recordsLost > 0) text = fmt::format("{} lost", counted(s.recordsLost, "record"));
-  else if (s.recordsLost < 0) text = "an unknown number of records lost";
-  else if (s.untimedKernels > 0) text = fmt::format("{} without times", counted(s.untimedKernels, "launch", "launches"));
-  else text = "incomplete";
+  if (s.recordsLost > 0)
+    text = fmt::format("{} lost", counted(s.recordsLost, "record"));
+  else if (s.recordsLost < 0)
+    text = "an unknown number of records lost";
+  else if (s.untimedKernels > 0)
+    text = fmt::format("{} without times", counted(s.untimedKernels, "launch", "launches"));
+  else
+    text = "incomplete";
   const auto why = textOf(s.firstLoss);
   return why.empty() ? text : fmt::format("{} ({})", text, why);
 }
@@ -37,18 +47,21 @@ std::string lossText(const wire::Summary& s) {
 std::string countsLine(const wire::Summary& s) {
   std::vector<std::string> parts;
   if (const auto n = s.kernels + s.untimedKernels; n > 0) parts.push_back(counted(n, "launch", "launches"));
-  if (s.copies > 0) parts.push_back(fmt::format("{} ({})", counted(s.copies, "copy", "copies"), formatBytes(s.copyBytes)));
+  if (s.copies > 0)
+    parts.push_back(fmt::format("{} ({})", counted(s.copies, "copy", "copies"), formatBytes(s.copyBytes)));
   if (s.memsets > 0) parts.push_back(counted(s.memsets, "memset"));
   if (s.apiCalls > 0) parts.push_back(counted(s.apiCalls, "API call"));
   if (s.nvtxRanges > 0) parts.push_back(counted(s.nvtxRanges, "NVTX range"));
-  return fmt::format("{}; {}", fmt::join(parts, ", "), lossText(s));
+  return parts.empty() ? lossText(s) : fmt::format("{}; {}", fmt::join(parts, ", "), lossText(s));
 }
 
 std::string nothingLine(const RecordedRun& run) {
   const auto& s = *run.summary;
   if (run.driverMissing) return "no GPU work recorded: no CUDA driver found (libcuda.so.1)";
   if (const auto blocked = textOf(s.blocked); !blocked.empty()) return "no GPU work recorded: " + blocked;
-  if (s.processes == 0) return "no GPU work recorded: no process of this run loaded the CUDA driver";
+  if (const auto why = textOf(s.firstLoss); !s.complete && !why.empty())
+    return "no GPU work recorded: " + why;
+  if (s.processesRecorded == 0) return "no GPU work recorded: no process of this run loaded the CUDA driver";
   return "no GPU work recorded: the CUDA driver was loaded but nothing was launched";
 }
 
@@ -69,18 +82,18 @@ std::vector<std::string> summaryLines(const RecordedRun& run) {
   }
   const auto& s = *run.summary;
   if (s.selfCostNs >= 0 && anyWork(s) && run.end.durationNs > 0)
-    first += fmt::format("; recording cost at least {} ({})", analyzer::formatTime(s.selfCostNs),
-                         analyzer::formatPercent(100.0 * static_cast<double>(s.selfCostNs) / static_cast<double>(run.end.durationNs)));
+    first += "; recording cost at least " + costText(s.selfCostNs, run.end.durationNs);
   lines.push_back(first);
   if (!anyWork(s)) lines.push_back(nothingLine(run));
-  if (anyWork(s) || s.apiCalls + s.nvtxRanges > 0 || !s.complete) lines.push_back(countsLine(s));
+  if (anyWork(s) || s.apiCalls + s.nvtxRanges > 0) lines.push_back(countsLine(s));
   if (anyWork(s))
     if (const auto blocked = textOf(s.blocked); !blocked.empty()) lines.push_back(blocked);
   for (const auto& line : highlights(run.file)) lines.push_back(line);
   const auto file = harmless(run.file.string());
-  lines.push_back(fmt::format("file {} ({}, {}{})   next: warpmeter report {}", file, formatBytes(s.fileBytes),
-                              s.complete ? "complete" : "incomplete",
-                              s.journalDeleted ? "" : "; keep its -wal file beside it", shellQuoted(file.starts_with("./") ? file.substr(2) : file)));
+  lines.push_back(fmt::format("file {} ({}, {}{})   next: warpmeter report {}", file,
+                              formatBytes(s.fileBytes), s.complete ? "complete" : "incomplete",
+                              s.journalDeleted ? "" : "; keep its -wal file beside it",
+                              shellQuoted(file.starts_with("./") ? file.substr(2) : file)));
   return lines;
 }
 
@@ -91,7 +104,8 @@ std::vector<std::string> highlights(const std::filesystem::path& file) {
   if (!reader) return {};
   analyzer::LoadOptions options;
   options.tables = analyzer::Tables::kernels | analyzer::Tables::copies;
-  auto view = analyzer::ProfileView::load({std::make_shared<const ProfileReader>(std::move(*reader))}, options);
+  auto view =
+      analyzer::ProfileView::load({std::make_shared<const ProfileReader>(std::move(*reader))}, options);
   if (!view || view->kernelCount() == 0) return {};
   auto run = analyzer::summarizeRun(*view);
   auto kernels = analyzer::summarizeKernels(*view);
@@ -101,10 +115,12 @@ std::vector<std::string> highlights(const std::filesystem::path& file) {
   const auto& time = run->time;
   if (time.wallNs() > 0)
     lines.push_back(fmt::format("{} {} busy, first kernel after {}", gpuNames(*view),
-                                analyzer::formatPercent(100.0 * static_cast<double>(time.busyNs) / static_cast<double>(time.wallNs())),
+                                analyzer::formatPercent(100.0 * static_cast<double>(time.busyNs) /
+                                                        static_cast<double>(time.wallNs())),
                                 runTime(time.startUpNs)));
   const auto& top = kernels->functions.front();
-  auto most = fmt::format("most time: {} {} of kernel time", harmless(top.shortName), analyzer::formatPercent(top.sharePct));
+  auto most = fmt::format("most time: {} {} of kernel time", harmless(top.shortName),
+                          analyzer::formatPercent(top.sharePct));
   if (!top.distinct.empty() && top.distinct.front().occupancy) {
     const auto& occupancy = *top.distinct.front().occupancy;
     most += fmt::format(" (occupancy at most {}", analyzer::formatPercent(occupancy.occupancyPct));

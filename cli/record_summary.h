@@ -13,11 +13,11 @@
 namespace warpmeter::cli {
 
 struct RecordedRun {
-  std::string title;                      // "train.py"
+  std::string title;  // "train.py"
   AppEnd end;
-  std::optional<wire::Summary> summary;   // nullopt: the recorder died
+  std::optional<wire::Summary> summary;  // nullopt: the recorder died
   std::filesystem::path file;
-  bool driverMissing = false;             // libcuda is not installed on this machine
+  bool driverMissing = false;  // libcuda is not installed on this machine
 };
 
 bool isComplete(const RecordedRun& run);
@@ -25,8 +25,8 @@ bool isComplete(const RecordedRun& run);
 // Without the prefix "warpmeter: ". Only what is known.
 std::vector<std::string> summaryLines(const RecordedRun& run);
 
-// "GPU 0 H200 64 % busy, …" and "most time: …" out of the file; empty when it holds no kernel or is too large to be
-// looked through between two prompts.
+// "GPU 0 H200 64 % busy, …" and "most time: …" out of the file; empty when it holds no kernel or is too large
+// to be looked through between two prompts.
 std::vector<std::string> highlights(const std::filesystem::path& file);
 
 }  // namespace warpmeter::cli

@@ -28,14 +28,30 @@ constexpr int kTellMs = 3'000;
 // A socket's path has 107 bytes: folder, "/warpmeter/", 32 digits, ".sock".
 constexpr std::size_t kLongestFolder = 107 - 11 - 32 - 5;
 
-Error system(const std::string& what) { return Error{ErrorKind::io, fmt::format("{}: {}", what, std::strerror(errno))}; }
+Error system(const std::string& what) {
+  return Error{ErrorKind::io, fmt::format("{}: {}", what, std::strerror(errno))};
+}
 
-std::vector<std::string> recorderCommand(const Installation& where, const Arguments& a, const std::string& runId,
-                                         const std::filesystem::path& socket, const std::filesystem::path& output) {
-  std::vector<std::string> words{where.recorder(), "--control-fd", std::to_string(kControlFd), "--run", runId,
-                                 "--socket", socket, "--output", output, "--version", WARPMETER_VERSION};
-  const auto add = [&](const char* name, const std::string& value) { words.insert(words.end(), {name, value}); };
-  const auto milliseconds = [](double s) { return std::to_string(static_cast<std::int64_t>(s * 1000 + 0.5)); };
+std::vector<std::string> recorderCommand(const Installation& where, const Arguments& a,
+                                         const std::string& runId, const std::filesystem::path& socket,
+                                         const std::filesystem::path& output) {
+  std::vector<std::string> words{where.recorder(),
+                                 "--control-fd",
+                                 std::to_string(kControlFd),
+                                 "--run",
+                                 runId,
+                                 "--socket",
+                                 socket,
+                                 "--output",
+                                 output,
+                                 "--version",
+                                 WARPMETER_VERSION};
+  const auto add = [&](const char* name, const std::string& value) {
+    words.insert(words.end(), {name, value});
+  };
+  const auto milliseconds = [](double s) {
+    return std::to_string(static_cast<std::int64_t>(s * 1000 + 0.5));
+  };
   if (a.has(Opt::force)) words.emplace_back("--force");
   if (!a.has(Opt::noNvtx)) words.emplace_back("--nvtx-requested");
   if (const auto v = a.number(Opt::delay)) add("--delay-ms", milliseconds(*v));
@@ -60,7 +76,8 @@ int spawnRecorder(std::vector<std::string> words, int control, pid_t& pid) {
     control = kControlFd + 1;
   }
   posix_spawn_file_actions_adddup2(&actions, control, kControlFd);
-  for (int fd = 0; fd < 3; ++fd) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", fd == 0 ? O_RDONLY : O_WRONLY, 0);
+  for (int fd = 0; fd < 3; ++fd)
+    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", fd == 0 ? O_RDONLY : O_WRONLY, 0);
   posix_spawn_file_actions_addclosefrom_np(&actions, kControlFd + 1);
   sigset_t all, none;
   sigfillset(&all);
@@ -93,15 +110,19 @@ void interrupt(int) { interrupted = 1; }
 
 Result<std::filesystem::path> socketFolder() {
   const std::string runtime = variable("XDG_RUNTIME_DIR");
-  const bool usable = !runtime.empty() && runtime.size() < kLongestFolder && access(runtime.c_str(), W_OK) == 0;
-  const std::filesystem::path folder = usable ? std::filesystem::path(runtime) / "warpmeter"
-                                              : std::filesystem::path(fmt::format("/tmp/warpmeter-{}", getuid()));
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return system(fmt::format("cannot make {}", folder.string()));
-  struct stat s{};
+  const bool usable =
+      !runtime.empty() && runtime.size() < kLongestFolder && access(runtime.c_str(), W_OK) == 0;
+  const std::filesystem::path folder =
+      usable ? std::filesystem::path(runtime) / "warpmeter"
+             : std::filesystem::path(fmt::format("/tmp/warpmeter-{}", getuid()));
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    return system(fmt::format("cannot make {}", folder.string()));
+  struct stat s {};
   if (lstat(folder.c_str(), &s) != 0) return system(folder.string());
   if (!S_ISDIR(s.st_mode) || s.st_uid != getuid() || (s.st_mode & 077) != 0)
     return Error{ErrorKind::noPermission,
-                 fmt::format("{} is not a folder of yours with mode 0700; remove it or set XDG_RUNTIME_DIR", folder.string())};
+                 fmt::format("{} is not a folder of yours with mode 0700; remove it or set XDG_RUNTIME_DIR",
+                             folder.string())};
   return folder;
 }
 
@@ -117,8 +138,10 @@ std::string newRunId() {
 }
 
 RecorderProcess::RecorderProcess(RecorderProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), control_(std::exchange(other.control_, -1)),
-      runId_(std::move(other.runId_)), socket_(std::move(other.socket_)) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      control_(std::exchange(other.control_, -1)),
+      runId_(std::move(other.runId_)),
+      socket_(std::move(other.socket_)) {}
 
 RecorderProcess::~RecorderProcess() {
   if (control_ < 0) return;
@@ -131,7 +154,8 @@ Result<RecorderProcess> RecorderProcess::start(const Installation& where, const 
   for (const auto& part : {where.recorder(), where.injectLibrary()})
     if (access(part.c_str(), F_OK) != 0)
       return Error{ErrorKind::notFound,
-                   fmt::format("{} is missing: this build cannot record (made without the CUDA toolkit?)", part.string())};
+                   fmt::format("{} is missing: this build cannot record (made without the CUDA toolkit?)",
+                               part.string())};
   auto folder = socketFolder();
   if (!folder) return std::move(folder).error();
 
@@ -141,9 +165,11 @@ Result<RecorderProcess> RecorderProcess::start(const Installation& where, const 
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return system("socketpair");
   self.control_ = ends[0];
-  const int error = spawnRecorder(recorderCommand(where, arguments, self.runId_, self.socket_, output), ends[1], self.pid_);
+  const int error =
+      spawnRecorder(recorderCommand(where, arguments, self.runId_, self.socket_, output), ends[1], self.pid_);
   close(ends[1]);
-  if (error != 0) return Error{ErrorKind::io, fmt::format("{}: {}", where.recorder().string(), std::strerror(error))};
+  if (error != 0)
+    return Error{ErrorKind::io, fmt::format("{}: {}", where.recorder().string(), std::strerror(error))};
   if (auto ready = self.awaitReady(); !ready) return std::move(ready).error();
   return self;
 }
@@ -163,10 +189,12 @@ Result<void> RecorderProcess::awaitReady() {
   if (got != 0) kill(pid_, SIGKILL);
   int status = 0;
   waitpid(pid_, &status, 0);
-  if (got != 0) return Error{ErrorKind::internal, fmt::format("the recorder was not ready after {} s", kReadyMs / 1000)};
-  return Error{ErrorKind::internal, fmt::format("the recorder ended before it was ready ({} {})",
-                                                WIFSIGNALED(status) ? "signal" : "exit code",
-                                                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))};
+  if (got != 0)
+    return Error{ErrorKind::internal, fmt::format("the recorder was not ready after {} s", kReadyMs / 1000)};
+  return Error{ErrorKind::internal,
+               fmt::format("the recorder ended before it was ready ({} {})",
+                           WIFSIGNALED(status) ? "signal" : "exit code",
+                           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))};
 }
 
 void RecorderProcess::send(const wire::ControlMessage& message) {
@@ -193,8 +221,10 @@ void RecorderProcess::applicationEnded(pid_t pid, int waitStatus) {
 void RecorderProcess::stop() { kill(pid_, SIGTERM); }
 
 std::optional<wire::Summary> RecorderProcess::awaitSummary(bool tell) {
-  // The application is gone, so Ctrl-C is for us now: it stops waiting for processes that the application left behind.
-  struct sigaction now{}, before{};
+  // The application is gone, so Ctrl-C is for us now: it stops waiting for processes that the application
+  // left behind.
+  struct sigaction now {
+  }, before{};
   now.sa_handler = interrupt;  // no SA_RESTART: poll has to come back
   interrupted = 0;
   sigaction(SIGINT, &now, &before);
@@ -214,8 +244,9 @@ std::optional<wire::Summary> RecorderProcess::awaitSummary(bool tell) {
       stopped = true;
     }
     if (!told) {
-      fmt::print(stderr, "warpmeter: the application ended; waiting for processes it left behind and for the file "
-                         "(Ctrl-C: stop recording now)\n");
+      fmt::print(stderr,
+                 "warpmeter: the application ended; waiting for processes it left behind and for the file "
+                 "(Ctrl-C: stop recording now)\n");
       told = true;
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorder as seen by `warpmeter record`: started, told when the application begins and ends, asked for a summary.
+// The recorder as seen by `warpmeter record`: started, told when the application begins and ends, asked for a
+// summary.
 #pragma once
 
 #include <sys/types.h>
@@ -16,16 +17,16 @@
 
 namespace warpmeter::cli {
 
-// Folder of the sockets: $XDG_RUNTIME_DIR/warpmeter, or /tmp/warpmeter-UID where that is unset or too long. Made with mode 0700;
-// one that belongs to somebody else or is open to others is refused.
+// Folder of the sockets: $XDG_RUNTIME_DIR/warpmeter, or /tmp/warpmeter-UID where that is unset or too long.
+// Made with mode 0700; one that belongs to somebody else or is open to others is refused.
 Result<std::filesystem::path> socketFolder();
 
 std::string newRunId();  // 32 hexadecimal digits
 
 class RecorderProcess {
  public:
-  // Starts it for a recording with the options of `record` and waits until it is ready, that is until the file
-  // exists and the socket listens. Errors: what the recorder says; notFound when this build has none.
+  // Starts it for a recording with the options of `record` and waits until it is ready, that is until the
+  // file exists and the socket listens. Errors: what the recorder says; notFound when this build has none.
   static Result<RecorderProcess> start(const Installation& where, const Arguments& arguments,
                                        const std::filesystem::path& output);
   RecorderProcess(RecorderProcess&& other) noexcept;

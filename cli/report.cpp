@@ -19,7 +19,8 @@ namespace {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 
@@ -35,8 +36,9 @@ std::string nextLine(const ReportData& data, const ReportOptions& options) {
   std::string line;
   if (options.kernel.empty() && !data.kernels.functions.empty())
     // A part of the name is enough.
-    line = fmt::format("next: warpmeter report {} --kernel {}", file,
-                       shellQuoted(harmless(std::string_view(data.kernels.functions.front().shortName).substr(0, 32))));
+    line = fmt::format(
+        "next: warpmeter report {} --kernel {}", file,
+        shellQuoted(harmless(std::string_view(data.kernels.functions.front().shortName).substr(0, 32))));
   if (access((installation().prefix / "bin/warpmeter-gui").c_str(), X_OK) == 0)
     line += fmt::format("{} warpmeter-gui {}", line.empty() ? "next:" : " |", file);
   return line.empty() ? "" : line + "\n";
@@ -84,7 +86,8 @@ std::vector<std::size_t> matchingFunctions(const ReportData& data, const std::st
 std::string reportText(const ReportData& data, const ReportOptions& options, const Style& style) {
   std::string out = headerText(data, style) + "\n";
   if (!options.kernel.empty()) {
-    for (const auto index : matchingFunctions(data, options.kernel)) out += kernelDetailText(data, index, options, style) + "\n";
+    for (const auto index : matchingFunctions(data, options.kernel))
+      out += kernelDetailText(data, index, options, style) + "\n";
     return out + nextLine(data, options);
   }
   const auto add = [&](const std::string& part) {
@@ -94,7 +97,8 @@ std::string reportText(const ReportData& data, const ReportOptions& options, con
   add(kernelsText(data, options, style));
   // One line each by default: they stand together.
   const bool apart = options.all;
-  for (const auto& part : {streamsText(data, options, style), coldStartText(data, options, style), copiesText(data, options, style)})
+  for (const auto& part : {streamsText(data, options, style), coldStartText(data, options, style),
+                           copiesText(data, options, style)})
     if (!part.empty()) out += part + (apart ? "\n" : "");
   if (!apart && !out.ends_with("\n\n")) out += "\n";
   add(nvtxText(data, options, style));
@@ -117,9 +121,10 @@ int runReport(const Arguments& arguments) {
     std::string names;
     for (std::size_t i = 0; i < std::min<std::size_t>(5, data->kernels.functions.size()); ++i)
       names += (i ? ", " : "") + data->kernels.functions[i].shortName;
-    return fail({ErrorKind::usage, fmt::format("{} holds no kernel named like '{}'{}", file.string(), options.kernel,
-                                               names.empty() ? "" : "; the longest running are " + names)},
-                Verb::report);
+    return fail(
+        {ErrorKind::usage, fmt::format("{} holds no kernel named like '{}'{}", file.string(), options.kernel,
+                                       names.empty() ? "" : "; the longest running are " + names)},
+        Verb::report);
   }
   if (arguments.has(Opt::json)) {
     std::fputs(printed(reportJson(*data, options)).c_str(), stdout);

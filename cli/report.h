@@ -24,11 +24,11 @@ struct ReportData {
   analyzer::ProfileView view;
   analyzer::RunSummary run;
   analyzer::KernelSummary kernels;
-  std::vector<analyzer::Concurrency> gpus;           // one per GPU with an operation
-  std::optional<analyzer::Concurrency> all;          // all GPUs taken as one
+  std::vector<analyzer::Concurrency> gpus;   // one per GPU with an operation
+  std::optional<analyzer::Concurrency> all;  // all GPUs taken as one
   std::vector<analyzer::ColdStart> coldStarts;
   analyzer::CopySummary copies;
-  std::optional<analyzer::NvtxSummary> nvtx;         // only when asked for
+  std::optional<analyzer::NvtxSummary> nvtx;  // only when asked for
   analyzer::Findings findings;
 
   const ProfileReader& reader() const { return *view.sources().front().reader; }
@@ -43,8 +43,8 @@ struct ReportOptions {
 
 Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx);
 
-// Functions that --kernel means, by index into data.kernels.functions: exact short name first, else every name
-// that contains the text.
+// Functions that --kernel means, by index into data.kernels.functions: exact short name first, else every
+// name that contains the text.
 std::vector<std::size_t> matchingFunctions(const ReportData& data, const std::string& text);
 
 std::string reportText(const ReportData& data, const ReportOptions& options, const Style& style);
@@ -54,7 +54,8 @@ Json reportJson(const ReportData& data, const ReportOptions& options);
 std::string headerText(const ReportData& data, const Style& style);
 std::string timeText(const ReportData& data, const Style& style);
 std::string kernelsText(const ReportData& data, const ReportOptions& options, const Style& style);
-std::string kernelDetailText(const ReportData& data, std::size_t function, const ReportOptions& options, const Style& style);
+std::string kernelDetailText(const ReportData& data, std::size_t function, const ReportOptions& options,
+                             const Style& style);
 std::string streamsText(const ReportData& data, const ReportOptions& options, const Style& style);
 std::string coldStartText(const ReportData& data, const ReportOptions& options, const Style& style);
 std::string copiesText(const ReportData& data, const ReportOptions& options, const Style& style);

@@ -21,8 +21,8 @@ using Align = TextTable::Align;
 constexpr std::size_t kShapes = 8;
 
 std::string timesLine(const analyzer::DurationStats& t) {
-  return fmt::format("median {}, min {}, 95 % below {}, max {}, total {}", formatTime(t.medianNs), formatTime(t.minNs),
-                     formatTime(t.p95Ns), formatTime(t.maxNs), formatTime(t.totalNs));
+  return fmt::format("median {}, min {}, 95 % below {}, max {}, total {}", formatTime(t.medianNs),
+                     formatTime(t.minNs), formatTime(t.p95Ns), formatTime(t.maxNs), formatTime(t.totalNs));
 }
 
 std::string firstLaunchLine(const ReportData& data, std::uint32_t function) {
@@ -58,18 +58,21 @@ std::string streamsLine(const ReportData& data, std::uint32_t function) {
 
 std::string number(std::int64_t value) { return isNull(value) ? "—" : formatBytes(value); }
 
-std::string shapeTable(const ReportData& data, const analyzer::FunctionSummary& f, std::size_t shown, const Style& style) {
-  TextTable table({Align::right, Align::right, Align::right, Align::left, Align::right, Align::right, Align::right,
-                   Align::right, Align::left, Align::right, Align::right});
-  table.heading({"total", "calls", "median", "<grid x block>", "regs", "static", "dynamic", "occupancy", "held by", "waves", "tail"});
+std::string shapeTable(const ReportData& data, const analyzer::FunctionSummary& f, std::size_t shown,
+                       const Style& style) {
+  TextTable table({Align::right, Align::right, Align::right, Align::left, Align::right, Align::right,
+                   Align::right, Align::right, Align::left, Align::right, Align::right});
+  table.heading({"total", "calls", "median", "<grid x block>", "regs", "static", "dynamic", "occupancy",
+                 "held by", "waves", "tail"});
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& d = f.distinct[i];
     const auto& c = data.view.configs()[data.view.distinctKernels()[d.distinct].config];
     const auto* o = d.occupancy ? &*d.occupancy : nullptr;
     table.row({d.time.count ? formatTime(d.time.totalNs) : "—", formatCount(d.time.count + d.untimed),
-               d.time.count ? formatTime(d.time.medianNs) : "—", shapeOf(c), std::to_string(c.registers), number(c.staticShared),
-               number(c.dynamicShared), o ? formatPercent(o->occupancyPct) : "—", o ? analyzer::limiterText(*o) : "—",
-               o && o->waves ? fmt::format("{:.2f}", *o->waves) : "—", o && o->tailPct ? formatPercent(*o->tailPct) : "—"});
+               d.time.count ? formatTime(d.time.medianNs) : "—", shapeOf(c), std::to_string(c.registers),
+               number(c.staticShared), number(c.dynamicShared), o ? formatPercent(o->occupancyPct) : "—",
+               o ? analyzer::limiterText(*o) : "—", o && o->waves ? fmt::format("{:.2f}", *o->waves) : "—",
+               o && o->tailPct ? formatPercent(*o->tailPct) : "—"});
   }
   return table.render(style, 2);
 }
@@ -83,7 +86,8 @@ std::string advice(const ReportData& data, const analyzer::DistinctSummary& d) {
 
 }  // namespace
 
-std::string kernelDetailText(const ReportData& data, std::size_t index, const ReportOptions& options, const Style& style) {
+std::string kernelDetailText(const ReportData& data, std::size_t index, const ReportOptions& options,
+                             const Style& style) {
   const auto& f = data.kernels.functions[index];
   const auto name = harmless(f.shortName.empty() ? "(no name)" : f.shortName);
   std::string out = style.heading(style.line(name)) + "\n";
@@ -91,9 +95,10 @@ std::string kernelDetailText(const ReportData& data, std::size_t index, const Re
     if (!line.empty()) out += style.line("  " + line) + "\n";
   };
   if (!f.demangledName.empty() && f.demangledName != f.shortName)
-    out += "  " + (options.fullNames ? harmless(f.demangledName) : style.line(harmless(f.demangledName))) + "\n";
-  add(fmt::format("{} of kernel time, {} {}{}", formatPercent(f.sharePct), counted(f.launches(), "launch", "launches"),
-                  streamsLine(data, f.function),
+    out +=
+        "  " + (options.fullNames ? harmless(f.demangledName) : style.line(harmless(f.demangledName))) + "\n";
+  add(fmt::format("{} of kernel time, {} {}{}", formatPercent(f.sharePct),
+                  counted(f.launches(), "launch", "launches"), streamsLine(data, f.function),
                   f.untimed > 0 ? fmt::format(", {} without times", formatCount(f.untimed)) : ""));
   if (f.time.count > 0) add(timesLine(f.time));
   add(firstLaunchLine(data, f.function));

@@ -29,24 +29,28 @@ std::string nameOf(const analyzer::FunctionSummary& f, const ReportOptions& opti
 }
 
 // Instances of one template share their short name: what their full names differ in tells them apart.
-std::string difference(const std::vector<analyzer::FunctionSummary>& functions, const analyzer::FunctionSummary& f) {
+std::string difference(const std::vector<analyzer::FunctionSummary>& functions,
+                       const analyzer::FunctionSummary& f) {
   std::size_t common = std::string::npos;
   for (const auto& other : functions) {
     if (&other == &f || other.shortName != f.shortName || other.demangledName == f.demangledName) continue;
-    const auto [a, b] = std::mismatch(f.demangledName.begin(), f.demangledName.end(), other.demangledName.begin(), other.demangledName.end());
+    const auto [a, b] = std::mismatch(f.demangledName.begin(), f.demangledName.end(),
+                                      other.demangledName.begin(), other.demangledName.end());
     common = std::min(common, static_cast<std::size_t>(a - f.demangledName.begin()));
   }
   if (common == std::string::npos) return "";
   const auto word = f.demangledName.find_last_of("<>(),: ", common == 0 ? 0 : common - 1);
   const auto begin = word == std::string::npos ? 0 : word + 1;
-  return begin >= f.demangledName.size() ? "" : " …" + harmless(std::string_view(f.demangledName).substr(begin));
+  return begin >= f.demangledName.size() ? ""
+                                         : " …" + harmless(std::string_view(f.demangledName).substr(begin));
 }
 
 // "62.5 %", or "25.0-100 %" when the function's distinct kernels differ; "—" when none is known.
 std::string occupancyText(const analyzer::FunctionSummary& f) {
   double low = 101, high = -1;
   for (const auto& d : f.distinct)
-    if (d.occupancy) low = std::min(low, d.occupancy->occupancyPct), high = std::max(high, d.occupancy->occupancyPct);
+    if (d.occupancy)
+      low = std::min(low, d.occupancy->occupancyPct), high = std::max(high, d.occupancy->occupancyPct);
   if (high < 0) return "—";
   const auto text = formatPercent(high);
   const auto lowest = formatPercent(low);
@@ -63,7 +67,8 @@ std::string shapes(const ReportData& data, const analyzer::FunctionSummary& f) {
   if (f.distinct.empty()) return "";
   const auto& dominant = data.view.distinctKernels()[f.distinct.front().distinct];
   std::string text = " " + shapeOf(data.view.configs()[dominant.config]);
-  if (f.distinct.size() > 1) text += fmt::format(" and {}", counted(static_cast<std::int64_t>(f.distinct.size()) - 1, "more shape"));
+  if (f.distinct.size() > 1)
+    text += fmt::format(" and {}", counted(static_cast<std::int64_t>(f.distinct.size()) - 1, "more shape"));
   return text;
 }
 
@@ -110,10 +115,16 @@ std::string reasonsText(const ReportData& data) {
         if (first.empty()) first = d.occupancyReason;
       }
   const auto id = analyzer::reasonFromId(data.run.quality.countersReason);
-  const auto why = data.fromNsys() ? analyzer::Reason::notRecorded : id.value_or(analyzer::Reason::notRequested);
-  std::string out = fmt::format(" achieved occupancy: —, {}\n", data.fromNsys() || why == analyzer::Reason::notRecorded
-                                    ? "the file holds no counters" : std::string(analyzer::named(why).text) + " (" + std::string(analyzer::named(why).id) + ")");
-  if (unknown) out += fmt::format(" possible occupancy —: {}\n", first.empty() ? "the file does not describe the GPU" : harmless(first));
+  const auto why =
+      data.fromNsys() ? analyzer::Reason::notRecorded : id.value_or(analyzer::Reason::notRequested);
+  std::string out =
+      fmt::format(" achieved occupancy: —, {}\n", data.fromNsys() || why == analyzer::Reason::notRecorded
+                                                      ? "the file holds no counters"
+                                                      : std::string(analyzer::named(why).text) + " (" +
+                                                            std::string(analyzer::named(why).id) + ")");
+  if (unknown)
+    out += fmt::format(" possible occupancy —: {}\n",
+                       first.empty() ? "the file does not describe the GPU" : harmless(first));
   return out;
 }
 
@@ -121,8 +132,8 @@ void addDistinct(TextTable& table, const ReportData& data, const analyzer::Funct
   for (const auto& d : f.distinct) {
     const auto& config = data.view.configs()[data.view.distinctKernels()[d.distinct].config];
     table.row({formatPercent(d.sharePct), formatTime(d.time.totalNs), formatCount(d.time.count + d.untimed),
-               formatTime(d.time.medianNs), d.occupancy ? formatPercent(d.occupancy->occupancyPct) : "—", heldBy(d),
-               fmt::format("  {} {} registers", shapeOf(config), config.registers)});
+               formatTime(d.time.medianNs), d.occupancy ? formatPercent(d.occupancy->occupancyPct) : "—",
+               heldBy(d), fmt::format("  {} {} registers", shapeOf(config), config.registers)});
   }
 }
 
@@ -131,23 +142,30 @@ void addDistinct(TextTable& table, const ReportData& data, const analyzer::Funct
 std::string kernelsText(const ReportData& data, const ReportOptions& options, const Style& style) {
   const auto& k = data.kernels;
   if (k.functions.empty()) return "";
-  std::string out = style.heading("KERNELS") +
-                    fmt::format("    {} distinct of {}; share of {} kernel time; occupancy: what is possible\n", formatCount(static_cast<std::int64_t>(k.distinctCount)),
-                                counted(static_cast<std::int64_t>(k.functions.size()), "function"), runTime(k.kernelTimeNs));
-  TextTable table({Align::right, Align::right, Align::right, Align::right, Align::right, Align::left, Align::left});
+  std::string out =
+      style.heading("KERNELS") +
+      fmt::format("    {} distinct of {}; share of {} kernel time; occupancy: what is possible\n",
+                  formatCount(static_cast<std::int64_t>(k.distinctCount)),
+                  counted(static_cast<std::int64_t>(k.functions.size()), "function"),
+                  runTime(k.kernelTimeNs));
+  TextTable table(
+      {Align::right, Align::right, Align::right, Align::right, Align::right, Align::left, Align::left});
   table.heading({"share", "total", "calls", "median", "occupancy", "held by", "kernel <grid x block>"});
   const auto shown = rowsShown(data, options);
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& f = k.functions[i];
     const bool timed = f.time.count > 0;
-    table.row({timed ? formatPercent(f.sharePct) : "—", timed ? formatTime(f.time.totalNs) : "—", formatCount(f.launches()),
-               timed ? formatTime(f.time.medianNs) : "—", occupancyText(f), f.distinct.empty() ? "—" : heldBy(f.distinct.front()),
-               nameOf(f, options, style) + shapes(data, f) + (options.fullNames ? "" : difference(k.functions, f))});
+    table.row({timed ? formatPercent(f.sharePct) : "—", timed ? formatTime(f.time.totalNs) : "—",
+               formatCount(f.launches()), timed ? formatTime(f.time.medianNs) : "—", occupancyText(f),
+               f.distinct.empty() ? "—" : heldBy(f.distinct.front()),
+               nameOf(f, options, style) + shapes(data, f) +
+                   (options.fullNames ? "" : difference(k.functions, f))});
     if (options.all && f.distinct.size() > 1) addDistinct(table, data, f);
   }
   addFold(table, data, shown);
   out += table.render(style);
-  if (k.untimed > 0) out += fmt::format(" {} without times count as calls only\n", counted(k.untimed, "launch", "launches"));
+  if (k.untimed > 0)
+    out += fmt::format(" {} without times count as calls only\n", counted(k.untimed, "launch", "launches"));
   return out + reasonsText(data);
 }
 

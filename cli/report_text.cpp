@@ -30,7 +30,9 @@ std::string withoutVendor(const std::string& name) {
 
 std::string detailsOf(const GpuInfo& gpu, const std::string& driver) {
   std::vector<std::string> parts;
-  if (!isNull(gpu.computeMajor)) parts.push_back(fmt::format("cc {}.{}", gpu.computeMajor, isNull(gpu.computeMinor) ? 0 : gpu.computeMinor));
+  if (!isNull(gpu.computeMajor))
+    parts.push_back(
+        fmt::format("cc {}.{}", gpu.computeMajor, isNull(gpu.computeMinor) ? 0 : gpu.computeMinor));
   if (!isNull(gpu.smCount)) parts.push_back(fmt::format("{} SMs", gpu.smCount));
   if (!driver.empty()) parts.push_back("driver " + harmless(driver));
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
@@ -39,7 +41,8 @@ std::string detailsOf(const GpuInfo& gpu, const std::string& driver) {
 }  // namespace
 
 std::string runTime(std::int64_t ns) {
-  return std::llabs(ns) >= 1'000'000'000 ? fmt::format("{:.2f} s", static_cast<double>(ns) / 1e9) : analyzer::formatTime(ns);
+  return std::llabs(ns) >= 1'000'000'000 ? fmt::format("{:.2f} s", static_cast<double>(ns) / 1e9)
+                                         : analyzer::formatTime(ns);
 }
 
 TimeScale::TimeScale(std::int64_t largestNs) {
@@ -59,7 +62,8 @@ std::string gpuNames(const analyzer::ProfileView& view) {
   const auto used = usedGpus(view);
   if (used.size() != 1) return used.empty() ? "GPU" : fmt::format("{} GPUs", used.size());
   const auto& info = view.gpus()[*used.begin()].info;
-  return info.name.empty() ? fmt::format("GPU {}", info.id) : fmt::format("GPU {} {}", info.id, withoutVendor(harmless(info.name)));
+  return info.name.empty() ? fmt::format("GPU {}", info.id)
+                           : fmt::format("GPU {} {}", info.id, withoutVendor(harmless(info.name)));
 }
 
 std::string gpuTitle(const analyzer::ProfileView& view) {
@@ -69,12 +73,16 @@ std::string gpuTitle(const analyzer::ProfileView& view) {
   std::size_t unnamed = 0;
   for (const auto index : usedGpus(view)) {
     const auto& gpu = view.gpus()[index];
-    if (gpu.info.name.empty()) ++unnamed;
-    else ++titles[harmless(gpu.info.name) + detailsOf(gpu.info, driver)];
+    if (gpu.info.name.empty())
+      ++unnamed;
+    else
+      ++titles[harmless(gpu.info.name) + detailsOf(gpu.info, driver)];
   }
   std::vector<std::string> parts;
-  for (const auto& [title, count] : titles) parts.push_back(count > 1 ? fmt::format("{} x {}", count, title) : title);
-  if (unnamed > 0) parts.push_back(counted(static_cast<std::int64_t>(unnamed), "GPU") + " (not described in the file)");
+  for (const auto& [title, count] : titles)
+    parts.push_back(count > 1 ? fmt::format("{} x {}", count, title) : title);
+  if (unnamed > 0)
+    parts.push_back(counted(static_cast<std::int64_t>(unnamed), "GPU") + " (not described in the file)");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -86,7 +94,8 @@ std::string shapeOf(const analyzer::LaunchConfig& config) {
 }
 
 std::string shellQuoted(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+=@%";
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+=@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -42,8 +42,10 @@ struct Pipe {
 void drain(int& fd, std::string& to) {
   char buffer[4096];
   const auto got = read(fd, buffer, sizeof buffer);
-  if (got > 0) to.append(buffer, std::min(static_cast<std::size_t>(got), kMost - std::min(kMost, to.size())));
-  else if (got == 0 || errno != EINTR) Pipe::shut(fd);
+  if (got > 0)
+    to.append(buffer, std::min(static_cast<std::size_t>(got), kMost - std::min(kMost, to.size())));
+  else if (got == 0 || errno != EINTR)
+    Pipe::shut(fd);
 }
 
 // Reads both pipes until their end or the time is over, then collects the child.
@@ -68,16 +70,22 @@ Captured collect(pid_t pid, Pipe& out, Pipe& err, int timeoutMs) {
   }
   result.timedOut = true;
   kill(pid, SIGKILL);
-  while (waitpid(pid, &result.waitStatus, 0) < 0 && errno == EINTR) {}
+  while (waitpid(pid, &result.waitStatus, 0) < 0 && errno == EINTR) {
+  }
   return result;
 }
 
 }  // namespace
 
-bool Captured::succeeded() const { return !timedOut && WIFEXITED(waitStatus) && WEXITSTATUS(waitStatus) == 0; }
-int Captured::exitCode() const { return WIFSIGNALED(waitStatus) ? 128 + WTERMSIG(waitStatus) : WEXITSTATUS(waitStatus); }
+bool Captured::succeeded() const {
+  return !timedOut && WIFEXITED(waitStatus) && WEXITSTATUS(waitStatus) == 0;
+}
+int Captured::exitCode() const {
+  return WIFSIGNALED(waitStatus) ? 128 + WTERMSIG(waitStatus) : WEXITSTATUS(waitStatus);
+}
 
-Result<Captured> capture(const std::vector<std::string>& command, std::vector<std::string> environment, int timeoutMs) {
+Result<Captured> capture(const std::vector<std::string>& command, std::vector<std::string> environment,
+                         int timeoutMs) {
   Pipe out, err;
   if (!out.open() || !err.open()) return Error{ErrorKind::io, fmt::format("pipe: {}", std::strerror(errno))};
   auto words = command;
@@ -92,7 +100,9 @@ Result<Captured> capture(const std::vector<std::string>& command, std::vector<st
   const int error = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
-    return Error{error == ENOENT ? ErrorKind::notFound : error == EACCES ? ErrorKind::noPermission : ErrorKind::io,
+    return Error{error == ENOENT   ? ErrorKind::notFound
+                 : error == EACCES ? ErrorKind::noPermission
+                                   : ErrorKind::io,
                  fmt::format("{}: {}", command[0], std::strerror(error))};
   Pipe::shut(out.write);
   Pipe::shut(err.write);

@@ -19,10 +19,14 @@ std::size_t codePointAt(std::string_view s, std::size_t at, char32_t& out) {
   std::size_t length = 1;
   char32_t value = lead, least = 0;
   if (lead >= 0x80) {
-    if (lead >= 0xc2 && lead <= 0xdf) length = 2, value = lead & 0x1f, least = 0x80;
-    else if ((lead & 0xf0) == 0xe0) length = 3, value = lead & 0x0f, least = 0x800;
-    else if (lead >= 0xf0 && lead <= 0xf4) length = 4, value = lead & 0x07, least = 0x10000;
-    else return 0;
+    if (lead >= 0xc2 && lead <= 0xdf)
+      length = 2, value = lead & 0x1f, least = 0x80;
+    else if ((lead & 0xf0) == 0xe0)
+      length = 3, value = lead & 0x0f, least = 0x800;
+    else if (lead >= 0xf0 && lead <= 0xf4)
+      length = 4, value = lead & 0x07, least = 0x10000;
+    else
+      return 0;
   }
   if (at + length > s.size()) return 0;
   for (std::size_t i = 1; i < length; ++i) {
@@ -35,8 +39,8 @@ std::size_t codePointAt(std::string_view s, std::size_t at, char32_t& out) {
 }
 
 bool obeyed(char32_t c) {
-  return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
-         c == 0x200e || c == 0x200f || c == 0x2028 || c == 0x2029;
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
+         (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f || c == 0x2028 || c == 0x2029;
 }
 
 // Length of the colour sequence at `at`, 0 when there is none.
@@ -58,9 +62,12 @@ std::string harmless(std::string_view text) {
       ++i;
       continue;
     }
-    if (!obeyed(c)) out += text.substr(i, length);
-    else if (c < 0x100) out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
-    else out += fmt::format("\\u{{{:04x}}}", static_cast<unsigned>(c));
+    if (!obeyed(c))
+      out += text.substr(i, length);
+    else if (c < 0x100)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+    else
+      out += fmt::format("\\u{{{:04x}}}", static_cast<unsigned>(c));
     i += length;
   }
   return out;
@@ -177,7 +184,9 @@ std::string TextTable::render(const Style& style, std::size_t indent) const {
 
 std::string counted(std::int64_t count, std::string_view singular, std::string_view plural) {
   return fmt::format("{} {}", analyzer::formatCount(count),
-                     count == 1 ? std::string(singular) : plural.empty() ? std::string(singular) + "s" : std::string(plural));
+                     count == 1       ? std::string(singular)
+                     : plural.empty() ? std::string(singular) + "s"
+                                      : std::string(plural));
 }
 
 }  // namespace warpmeter::cli

@@ -8,8 +8,8 @@
 
 namespace warpmeter::cli {
 
-// Valid UTF-8 without anything a terminal would obey: control bytes and bidirectional overrides become \xNN or
-// \u{NNNN}, invalid bytes become U+FFFD.
+// Valid UTF-8 without anything a terminal would obey: control bytes and bidirectional overrides become \xNN
+// or \u{NNNN}, invalid bytes become U+FFFD.
 std::string harmless(std::string_view text);
 
 // Columns on a terminal: code points of valid UTF-8, escape sequences for colours not counted.
@@ -24,7 +24,8 @@ std::string cutMiddle(std::string_view text, std::size_t columns);
 std::string padLeft(std::string_view text, std::size_t columns);   // right-aligned
 std::string padRight(std::string_view text, std::size_t columns);  // left-aligned
 
-// Breaks `text` at spaces so that no line is longer than `width`; lines after the first begin with `indent` spaces.
+// Breaks `text` at spaces so that no line is longer than `width`; lines after the first begin with `indent`
+// spaces.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
 
 // Escape sequences, empty when colours are off.
@@ -36,7 +37,9 @@ struct Style {
   std::string good(std::string_view text) const { return paint(text, "32"); }
   std::string warn(std::string_view text) const { return paint(text, "33"); }
   std::string bad(std::string_view text) const { return paint(text, "31"); }
-  std::string line(std::string_view text) const { return width == 0 ? std::string(text) : cutTo(text, width); }
+  std::string line(std::string_view text) const {
+    return width == 0 ? std::string(text) : cutTo(text, width);
+  }
 
  private:
   std::string paint(std::string_view text, std::string_view code) const;

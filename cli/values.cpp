@@ -83,27 +83,36 @@ std::string complaintAbout(const OptionSpec& option, const std::string& value) {
     return v && *v >= 0 && *v < 1e9;
   };
   switch (option.kind) {
-    case ValueKind::flag: return "";
-    case ValueKind::text: return value.empty() ? "a text" : "";
+    case ValueKind::flag:
+      return "";
+    case ValueKind::text:
+      return value.empty() ? "a text" : "";
     case ValueKind::whole: {
       const auto v = parseNumber<std::int64_t>(value);
       return v && *v >= 1 && *v <= 1'000'000'000 ? "" : "a whole number from 1 on";
     }
-    case ValueKind::bytes: return parseBytes(value) ? "" : "a size like 4096, 48K or 1G";
-    case ValueKind::seconds: return seconds() ? "" : "seconds like 2 or 0.5";
+    case ValueKind::bytes:
+      return parseBytes(value) ? "" : "a size like 4096, 48K or 1G";
+    case ValueKind::seconds:
+      return seconds() ? "" : "seconds like 2 or 0.5";
     case ValueKind::percent: {
       const auto v = parseReal(value);
       return v && *v >= 0 && *v <= 100 ? "" : "a percentage from 0 to 100";
     }
-    case ValueKind::capability: return isCapability(value) ? "" : "a compute capability like 9.0";
-    case ValueKind::extent: return parseExtent(value) ? "" : "a size like 256, 16x16 or 8x8x4";
+    case ValueKind::capability:
+      return isCapability(value) ? "" : "a compute capability like 9.0";
+    case ValueKind::extent:
+      return parseExtent(value) ? "" : "a size like 256, 16x16 or 8x8x4";
     case ValueKind::choice:
       return isChoice(option.choices, value) ? "" : fmt::format("one of {}", option.choices);
     case ValueKind::optionalChoice:
-      return value == "on" || isChoice(option.choices, value) ? "" : fmt::format("no value or ={}", option.choices);
+      return value == "on" || isChoice(option.choices, value)
+                 ? ""
+                 : fmt::format("no value or ={}", option.choices);
     case ValueKind::captureRange:
       return value == "cudaProfilerApi" || (value.starts_with("nvtx:") && value.size() > 5)
-                 ? "" : "cudaProfilerApi or nvtx:NAME";
+                 ? ""
+                 : "cudaProfilerApi or nvtx:NAME";
   }
   return "";
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for warpmeter-recorder: speaks the control protocol and does what the output's name asks for
 // (its environment is built, so the name is the only way to tell it):
-//   refuse*  answers `failed`;  die*  ends after `ready`;  mute*  ends before it;  incomplete*  reports losses.
+//   refuse*  answers `failed`;  die*  ends after `ready`;  mute*  ends before it;  incomplete*  reports
+//   losses.
 // Writes its environment to OUTPUT.env and what it was told to OUTPUT.log.
 #include <signal.h>
 #include <sys/socket.h>

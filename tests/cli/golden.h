@@ -19,7 +19,8 @@ inline std::filesystem::path golden(const std::string& name) {
   return std::filesystem::path(WARPMETER_SOURCE_DIR) / "tests/cli/golden" / name;
 }
 
-// The expected text. With WARPMETER_UPDATE_GOLDEN=1 it is written first: look at the difference before committing.
+// The expected text. With WARPMETER_UPDATE_GOLDEN=1 it is written first: look at the difference before
+// committing.
 inline std::string expected(const std::string& name, const std::string& actual) {
   if (std::getenv("WARPMETER_UPDATE_GOLDEN")) std::ofstream(golden(name)) << actual;
   return contentOf(golden(name));

@@ -111,9 +111,10 @@ TEST(Docs, CliMdIsWhatTheTableSays) {
 }
 
 TEST(Completion, IsBashAndOffersVerbsOptionsAndChoices) {
-  const auto script = bashCompletion() +
-                      "\ntry() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _warpmeter; echo \"${COMPREPLY[*]}\"; }\n"
-                      "try warpmeter re\ntry warpmeter report --fu\ntry warpmeter record --api w\ntry warpmeter kernels l\n";
+  const auto script =
+      bashCompletion() +
+      "\ntry() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _warpmeter; echo \"${COMPREPLY[*]}\"; }\n"
+      "try warpmeter re\ntry warpmeter report --fu\ntry warpmeter record --api w\ntry warpmeter kernels l\n";
   auto run = capture({"/bin/bash", "-c", script}, {"PATH=/usr/bin:/bin"}, 20'000);
   ASSERT_TRUE(run) << run.error().message;
   EXPECT_EQ(run->err, "");
@@ -121,14 +122,16 @@ TEST(Completion, IsBashAndOffersVerbsOptionsAndChoices) {
 }
 
 TEST(Parse, RecordLeavesTheProgramsOwnOptionsAlone) {
-  const auto a = parsed({"record", "-o", "x.wm.sqlite", "--delay", "0.5", "--", "./app", "--json", "-o", "y", "--", "z"});
+  const auto a = parsed(
+      {"record", "-o", "x.wm.sqlite", "--delay", "0.5", "--", "./app", "--json", "-o", "y", "--", "z"});
   EXPECT_EQ(a.text(Opt::output), "x.wm.sqlite");
   EXPECT_EQ(a.number(Opt::delay), 0.5);
   EXPECT_THAT(a.command, testing::ElementsAre("./app", "--json", "-o", "y", "--", "z"));
 }
 
 TEST(Parse, RecordTakesTheFirstWordThatIsNoOptionAsTheProgram) {
-  const auto a = parsed({"record", "--quiet", "--api=all", "--launch-latency", "python", "train.py", "--force"});
+  const auto a =
+      parsed({"record", "--quiet", "--api=all", "--launch-latency", "python", "train.py", "--force"});
   EXPECT_TRUE(a.has(Opt::quiet));
   EXPECT_EQ(a.text(Opt::api), "all");
   EXPECT_EQ(a.text(Opt::launchLatency), "on");
@@ -148,7 +151,8 @@ TEST(Parse, EnvironmentGivesTheValueAndTheOptionWins) {
   EXPECT_EQ(parsed({"record", "--", "x"}).text(Opt::api), "none");
   EXPECT_EQ(parsed({"record", "--api", "all", "--", "x"}).text(Opt::api), "all");
   setenv("WARPMETER_API", "everything", 1);
-  EXPECT_THAT(complaint({"record", "--", "x"}), HasSubstr("--api wants one of work|all|none, not 'everything'"));
+  EXPECT_THAT(complaint({"record", "--", "x"}),
+              HasSubstr("--api wants one of work|all|none, not 'everything'"));
   unsetenv("WARPMETER_API");
 }
 
@@ -161,7 +165,8 @@ TEST(Parse, ComplainsInOneLineAndSaysWhatWouldBeRight) {
   EXPECT_THAT(complaint({"report", "a", "--top", "0"}), HasSubstr("--top wants a whole number"));
   EXPECT_THAT(complaint({"report", "a", "--top", "1e3"}), HasSubstr("--top wants a whole number"));
   EXPECT_THAT(complaint({"record"}), HasSubstr("record needs a program"));
-  EXPECT_THAT(complaint({"record", "--capture-range", "nvtx:", "--", "x"}), HasSubstr("cudaProfilerApi or nvtx:NAME"));
+  EXPECT_THAT(complaint({"record", "--capture-range", "nvtx:", "--", "x"}),
+              HasSubstr("cudaProfilerApi or nvtx:NAME"));
   EXPECT_THAT(complaint({"record", "--delay", "-1", "--", "x"}), HasSubstr("--delay"));
   EXPECT_THAT(complaint({"record", "--delay", "nan", "--", "x"}), HasSubstr("--delay wants seconds"));
   EXPECT_THAT(complaint({"occupancy", "--cc", "nine"}), HasSubstr("compute capability"));
@@ -182,10 +187,12 @@ TEST(Values, BytesExtentsAndTheirLimits) {
   EXPECT_EQ(parseBytes("48K"), 48 * 1024);
   EXPECT_EQ(parseBytes("48KiB"), 48 * 1024);
   EXPECT_EQ(parseBytes("1.5G"), std::int64_t{3} << 29);
-  for (const char* bad : {"", "K", "-1", "1Q", "1e400", "nan", "9999999999999T"}) EXPECT_FALSE(parseBytes(bad)) << bad;
+  for (const char* bad : {"", "K", "-1", "1Q", "1e400", "nan", "9999999999999T"})
+    EXPECT_FALSE(parseBytes(bad)) << bad;
   EXPECT_EQ(parseExtent("16x8x2")->count(), 256);
   EXPECT_EQ(parseExtent("528")->count(), 528);
-  for (const char* bad : {"", "x", "0", "1x", "1x2x3x4", "-1", "4294967296", "2147483647x2147483647x2147483647"})
+  for (const char* bad :
+       {"", "x", "0", "1x", "1x2x3x4", "-1", "4294967296", "2147483647x2147483647x2147483647"})
     EXPECT_FALSE(parseExtent(bad)) << bad;
 }
 
@@ -193,8 +200,9 @@ TEST(ExitCodes, FollowTheVerb) {
   EXPECT_EQ(exitCodeOf(ErrorKind::usage, Verb::record), 2);
   EXPECT_EQ(exitCodeOf(ErrorKind::exists, Verb::record), 125);
   EXPECT_EQ(exitCodeOf(ErrorKind::diskFull, Verb::record), 125);
-  for (const auto kind : {ErrorKind::notFound, ErrorKind::isDirectory, ErrorKind::noPermission, ErrorKind::empty, ErrorKind::foreign,
-                          ErrorKind::newerMajor, ErrorKind::truncated, ErrorKind::unsupported})
+  for (const auto kind :
+       {ErrorKind::notFound, ErrorKind::isDirectory, ErrorKind::noPermission, ErrorKind::empty,
+        ErrorKind::foreign, ErrorKind::newerMajor, ErrorKind::truncated, ErrorKind::unsupported})
     EXPECT_EQ(exitCodeOf(kind, Verb::report), 2);
 }
 

@@ -19,7 +19,8 @@ using ::testing::HasSubstr;
 class ProgramTest : public ::testing::Test {
  protected:
   void profile(const std::string& name) {
-    auto written = support::writeProfile(program_.work() / name, testing::contentOf(testing::golden("train.dsl")));
+    auto written =
+        support::writeProfile(program_.work() / name, testing::contentOf(testing::golden("train.dsl")));
     ASSERT_TRUE(written) << written.error().message;
   }
   void sql(const std::string& name, const char* statement) {
@@ -32,7 +33,8 @@ class ProgramTest : public ::testing::Test {
   void expectRefused(const std::string& name, const std::string& what) {
     SCOPED_TRACE(name);
     const auto before = std::distance(std::filesystem::directory_iterator(program_.work()), {});
-    for (const std::vector<std::string>& words : {std::vector<std::string>{"report", name}, {"occupancy", name, "--kernel", "x"}}) {
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"report", name}, {"occupancy", name, "--kernel", "x"}}) {
       const auto r = program_.run(words);
       EXPECT_EQ(r.exitCode(), 2);
       EXPECT_EQ(r.out, "");
@@ -76,12 +78,14 @@ TEST_F(ProgramTest, ReportPrintsForPipesWithoutColours) {
   const auto r = program_.run({"report", "t.wm.sqlite"});
   EXPECT_EQ(r.exitCode(), 0);
   EXPECT_EQ(r.err, "");
-  EXPECT_EQ(r.out, testing::contentOf(testing::golden("train.txt")).replace(
-                       testing::contentOf(testing::golden("train.txt")).find("train.wm.sqlite"), std::string("train.wm.sqlite").size(), "t.wm.sqlite"));
+  EXPECT_EQ(r.out, testing::contentOf(testing::golden("train.txt"))
+                       .replace(testing::contentOf(testing::golden("train.txt")).find("train.wm.sqlite"),
+                                std::string("train.wm.sqlite").size(), "t.wm.sqlite"));
 }
 
 TEST_F(ProgramTest, StrictSaysThreeForAnIncompleteRecording) {
-  auto written = support::writeProfile(program_.work() / "l.wm.sqlite", testing::contentOf(testing::golden("losses.dsl")));
+  auto written = support::writeProfile(program_.work() / "l.wm.sqlite",
+                                       testing::contentOf(testing::golden("losses.dsl")));
   ASSERT_TRUE(written);
   EXPECT_EQ(program_.run({"report", "l.wm.sqlite"}).exitCode(), 0);
   EXPECT_EQ(program_.run({"report", "l.wm.sqlite", "--strict"}).exitCode(), 3);
@@ -99,18 +103,23 @@ TEST_F(ProgramTest, UnknownKernelNamesTheOnesThereAre) {
 TEST_F(ProgramTest, OccupancyFromNumbersAndFromAFile) {
   auto r = program_.run({"occupancy", "--cc", "9.0", "--registers", "40", "--block", "256"});
   EXPECT_EQ(r.exitCode(), 0);
-  EXPECT_THAT(r.out, HasSubstr("OCCUPANCY  75.0 %: 6 blocks of 8 warps = 48 of 64 warps per SM, held by registers"));
+  EXPECT_THAT(r.out,
+              HasSubstr("OCCUPANCY  75.0 %: 6 blocks of 8 warps = 48 of 64 warps per SM, held by registers"));
   r = program_.run({"occupancy", "--cc", "9.0", "--registers", "40", "--block", "256", "--grid", "528"});
   EXPECT_THAT(r.out, HasSubstr("132 SMs as H100"));
   EXPECT_THAT(r.out, HasSubstr("WAVES      528 blocks on 132 SMs: 0.67 waves"));
   profile("t.wm.sqlite");
   r = program_.run({"occupancy", "t.wm.sqlite", "--kernel", "layer_norm", "--json"});
   EXPECT_EQ(r.exitCode(), 0);
-  testing::SchemaCheck check(nlohmann::json::parse(testing::contentOf(WARPMETER_SOURCE_DIR "/docs/occupancy.schema.json")));
+  testing::SchemaCheck check(
+      nlohmann::json::parse(testing::contentOf(WARPMETER_SOURCE_DIR "/docs/occupancy.schema.json")));
   EXPECT_EQ(check.complaints(nlohmann::json::parse(r.out)), "");
   for (const std::vector<std::string>& bad :
-       {std::vector<std::string>{"occupancy"}, {"occupancy", "--cc", "9.0"}, {"occupancy", "--cc", "3.5", "--registers", "32", "--block", "64"},
-        {"occupancy", "--cc", "9.0", "--registers", "32", "--block", "2048"}, {"occupancy", "t.wm.sqlite"}}) {
+       {std::vector<std::string>{"occupancy"},
+        {"occupancy", "--cc", "9.0"},
+        {"occupancy", "--cc", "3.5", "--registers", "32", "--block", "64"},
+        {"occupancy", "--cc", "9.0", "--registers", "32", "--block", "2048"},
+        {"occupancy", "t.wm.sqlite"}}) {
     r = program_.run(bad);
     EXPECT_EQ(r.exitCode(), 2) << bad.back();
     EXPECT_EQ(r.out, "");
@@ -121,11 +130,13 @@ TEST_F(ProgramTest, OccupancyFromNumbersAndFromAFile) {
 TEST_F(ProgramTest, DoctorAnswersInTheSchemaAndWithFourWhereNothingCanBeRecorded) {
   const auto r = program_.run({"doctor", "--json"}, {"CUDA_VISIBLE_DEVICES=-1"});
   EXPECT_EQ(r.exitCode(), 4);
-  testing::SchemaCheck check(nlohmann::json::parse(testing::contentOf(WARPMETER_SOURCE_DIR "/docs/doctor.schema.json")));
+  testing::SchemaCheck check(
+      nlohmann::json::parse(testing::contentOf(WARPMETER_SOURCE_DIR "/docs/doctor.schema.json")));
   const auto json = nlohmann::json::parse(r.out);
   EXPECT_EQ(check.complaints(json), "");
   EXPECT_EQ(json["exitCode"], 4);
-  const auto text = program_.run({"doctor"}, {"CUDA_VISIBLE_DEVICES=-1", "CUDA_INJECTION64_PATH=/x/nsight-systems/y.so"});
+  const auto text =
+      program_.run({"doctor"}, {"CUDA_VISIBLE_DEVICES=-1", "CUDA_INJECTION64_PATH=/x/nsight-systems/y.so"});
   EXPECT_THAT(text.out, HasSubstr("CUDA_INJECTION64_PATH is set by NVIDIA Nsight Systems"));
   EXPECT_THAT(text.out, HasSubstr("Nothing can be recorded here. Exit code 4."));
 }
@@ -134,9 +145,13 @@ TEST_F(ProgramTest, KernelsListAndRunTheBundledPrograms) {
   EXPECT_EQ(program_.run({"kernels", "list"}).exitCode(), 2) << "a build without them says so";
   const auto folder = program_.tree() / "lib/warpmeter/kernels";
   std::filesystem::create_directories(folder);
-  std::ofstream(folder / "demo") << "#!/bin/sh\n[ \"$1\" = --describe ] && echo '{\"schema\":\"warpmeter.kernel\",\"version\":1,\"name\":\"demo\","
-                                    "\"lesson\":\"a lesson\",\"kernels\":[\"k\"],\"variants\":[{\"name\":\"v\",\"lesson\":\"w\",\"limiter\":\"grid\",\"bound\":\"launch\"}],"
-                                    "\"options\":[{\"name\":\"--n\",\"help\":\"h\"}]}' && exit 0\necho \"ran $*\"; exit 3\n";
+  std::ofstream(folder / "demo")
+      << "#!/bin/sh\n[ \"$1\" = --describe ] && echo "
+         "'{\"schema\":\"warpmeter.kernel\",\"version\":1,\"name\":\"demo\","
+         "\"lesson\":\"a "
+         "lesson\",\"kernels\":[\"k\"],\"variants\":[{\"name\":\"v\",\"lesson\":\"w\",\"limiter\":\"grid\","
+         "\"bound\":\"launch\"}],"
+         "\"options\":[{\"name\":\"--n\",\"help\":\"h\"}]}' && exit 0\necho \"ran $*\"; exit 3\n";
   std::filesystem::permissions(folder / "demo", std::filesystem::perms::owner_all);
   auto r = program_.run({"kernels", "list"});
   EXPECT_EQ(r.exitCode(), 0);
@@ -145,6 +160,9 @@ TEST_F(ProgramTest, KernelsListAndRunTheBundledPrograms) {
   r = program_.run({"kernels", "run", "demo", "--variant", "v", "--", "--n", "5"});
   EXPECT_EQ(r.exitCode(), 3);
   EXPECT_EQ(r.out, "ran --variant v --n 5\n");
+  testing::SchemaCheck check(
+      nlohmann::json::parse(testing::contentOf(WARPMETER_SOURCE_DIR "/docs/kernels.schema.json")));
+  EXPECT_EQ(check.complaints(nlohmann::json::parse(program_.run({"kernels", "list", "--json"}).out)), "");
   EXPECT_EQ(program_.run({"kernels", "run", "other"}).exitCode(), 2);
   r = program_.run({"kernels", "run", "demo", "--record"});
   EXPECT_EQ(r.exitCode(), 3);

@@ -20,7 +20,8 @@ using ::testing::Not;
 
 class RecordTest : public ::testing::Test {
  protected:
-  Captured sh(const std::string& script, std::vector<std::string> options = {}, std::vector<std::string> variables = {}) {
+  Captured sh(const std::string& script, std::vector<std::string> options = {},
+              std::vector<std::string> variables = {}) {
     options.insert(options.begin(), "record");
     options.insert(options.end(), {"--", "/bin/sh", "-c", script});
     return program_.run(options, variables);
@@ -121,7 +122,8 @@ TEST_F(RecordTest, StrictTurnsAnIncompleteSuccessIntoThreeOnly) {
 }
 
 TEST_F(RecordTest, SetsTheApplicationsEnvironmentOnly) {
-  auto r = sh("env", {"--api", "all", "--flush-ms", "50", "--launch-latency=force", "-o", "e.wm.sqlite"}, {"KEPT=1"});
+  auto r = sh("env", {"--api", "all", "--flush-ms", "50", "--launch-latency=force", "-o", "e.wm.sqlite"},
+              {"KEPT=1"});
   const auto library = program_.injectLibrary().string();
   EXPECT_THAT(r.out, HasSubstr("CUDA_INJECTION64_PATH=" + library + "\n"));
   EXPECT_THAT(r.out, HasSubstr("NVTX_INJECTION64_PATH=" + library + "\n"));
@@ -144,23 +146,29 @@ TEST_F(RecordTest, WithoutNvtxThatLibraryIsNotSet) {
 
 TEST_F(RecordTest, BuildsTheRecordersEnvironment) {
   sh("exit 0", {"-o", "b.wm.sqlite"},
-     {"CUDA_INJECTION64_PATH=/x.so", "NVTX_INJECTION64_PATH=/x.so", "CUDA_VISIBLE_DEVICES=1", "CUDA_MPS_PIPE_DIRECTORY=/x", "SECRET=1", "LANG=C"});
+     {"CUDA_INJECTION64_PATH=/x.so", "NVTX_INJECTION64_PATH=/x.so", "CUDA_VISIBLE_DEVICES=1",
+      "CUDA_MPS_PIPE_DIRECTORY=/x", "SECRET=1", "LANG=C"});
   const auto environment = program_.text("b.wm.sqlite.env");
   EXPECT_THAT(environment, HasSubstr("LANG=C\n"));
-  for (const char* name : {"CUDA_", "NVTX_", "SECRET", "LD_PRELOAD"}) EXPECT_THAT(environment, Not(HasSubstr(name)));
+  for (const char* name : {"CUDA_", "NVTX_", "SECRET", "LD_PRELOAD"})
+    EXPECT_THAT(environment, Not(HasSubstr(name)));
 }
 
 TEST_F(RecordTest, SaysWhoseInjectionItReplaces) {
-  auto r = sh("exit 0", {}, {"CUDA_INJECTION64_PATH=/opt/nvidia/nsight-systems/2025.3.2/libToolsInjection64.so"});
-  EXPECT_THAT(r.err, HasSubstr("CUDA_INJECTION64_PATH belongs to NVIDIA Nsight Systems; replaced for this run"));
+  auto r =
+      sh("exit 0", {}, {"CUDA_INJECTION64_PATH=/opt/nvidia/nsight-systems/2025.3.2/libToolsInjection64.so"});
+  EXPECT_THAT(r.err,
+              HasSubstr("CUDA_INJECTION64_PATH belongs to NVIDIA Nsight Systems; replaced for this run"));
 }
 
 TEST_F(RecordTest, RefusesASocketFolderThatOthersCanEnter) {
   const auto folder = program_.work() / "run";
   std::filesystem::create_directories(folder / "warpmeter");
   std::filesystem::permissions(folder / "warpmeter", std::filesystem::perms::all);
-  auto r = capture({"/usr/bin/env", "XDG_RUNTIME_DIR=" + folder.string(), "PATH=/usr/bin:/bin", program_.self(), "record", "-o",
-                    (program_.work() / "x.wm.sqlite").string(), "--", "true"}, {}, 20'000);
+  auto r =
+      capture({"/usr/bin/env", "XDG_RUNTIME_DIR=" + folder.string(), "PATH=/usr/bin:/bin", program_.self(),
+               "record", "-o", (program_.work() / "x.wm.sqlite").string(), "--", "true"},
+              {}, 20'000);
   ASSERT_TRUE(r);
   EXPECT_EQ(r->exitCode(), 125);
   EXPECT_THAT(r->err, HasSubstr("mode 0700"));
@@ -174,10 +182,13 @@ TEST_F(RecordTest, SaysThatABuildWithoutTheRecordingPartsCannotRecord) {
   EXPECT_FALSE(program_.exists("ran"));
 }
 
-// Starts `record` in a process group of its own and sends `signal` to that group or to `record` alone as soon as the
-// application says that it is ready.
+// Starts `record` in a process group of its own and sends `signal` to that group or to `record` alone as soon
+// as the application says that it is ready.
 int exitAfterSignal(const testing::Program& program, const std::string& script, int signal, bool toGroup) {
-  std::vector<std::string> words{"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", program.work(), program.self(), "record", "--quiet", "--", "/bin/sh", "-c", script};
+  std::vector<std::string> words{"/bin/sh",      "-c",           "cd \"$0\" && exec \"$@\"",
+                                 program.work(), program.self(), "record",
+                                 "--quiet",      "--",           "/bin/sh",
+                                 "-c",           script};
   auto argv = pointersTo(words);
   auto environment = changedEnvironment({{"XDG_RUNTIME_DIR", (program.work()).string()}});
   auto envp = pointersTo(environment);
@@ -189,7 +200,8 @@ int exitAfterSignal(const testing::Program& program, const std::string& script, 
   pid_t pid = -1;
   if (posix_spawn(&pid, argv[0], nullptr, &attributes, argv.data(), envp.data()) != 0) return -1;
   posix_spawnattr_destroy(&attributes);
-  for (int i = 0; i < 1000 && !program.exists("ready"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < 1000 && !program.exists("ready"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   kill(toGroup ? -pid : pid, signal);
   int status = 0;
   waitpid(pid, &status, 0);
@@ -197,7 +209,9 @@ int exitAfterSignal(const testing::Program& program, const std::string& script, 
 }
 
 TEST_F(RecordTest, CtrlCReachesTheApplicationAndWeStay) {
-  EXPECT_EQ(exitAfterSignal(program_, "trap 'exit 5' INT; touch ready; while :; do sleep 0.05; done", SIGINT, true), 5);
+  EXPECT_EQ(
+      exitAfterSignal(program_, "trap 'exit 5' INT; touch ready; while :; do sleep 0.05; done", SIGINT, true),
+      5);
   EXPECT_TRUE(program_.exists("sh.wm.sqlite.log"));
 }
 
@@ -207,7 +221,9 @@ TEST_F(RecordTest, ApplicationWithoutHandlerDiesByCtrlC) {
 }
 
 TEST_F(RecordTest, ForwardsTermination) {
-  EXPECT_EQ(exitAfterSignal(program_, "trap 'exit 6' TERM; touch ready; while :; do sleep 0.05; done", SIGTERM, false), 6);
+  EXPECT_EQ(exitAfterSignal(program_, "trap 'exit 6' TERM; touch ready; while :; do sleep 0.05; done",
+                            SIGTERM, false),
+            6);
   EXPECT_EQ(exitAfterSignal(program_, "touch ready; exec sleep 30", SIGTERM, false), 143);
 }
 

@@ -24,7 +24,8 @@ class ReportTest : public ::testing::Test {
   ReportData gathered(const std::string& source, bool nvtx = false) {
     const bool isText = source.find('\n') != std::string::npos;
     const auto file = folder_.path() / (isText ? "text.wm.sqlite" : source + ".wm.sqlite");
-    auto written = support::writeProfile(file, isText ? source : testing::contentOf(testing::golden(source + ".dsl")));
+    auto written =
+        support::writeProfile(file, isText ? source : testing::contentOf(testing::golden(source + ".dsl")));
     EXPECT_TRUE(written) << (written ? "" : written.error().message);
     return opened(file, nvtx);
   }
@@ -47,7 +48,8 @@ void expectLinesFit(const std::string& text) {
 nlohmann::json asPrinted(const Json& json) { return nlohmann::json::parse(printed(json)); }
 
 std::string schemaComplaints(const std::string& verb, const Json& json) {
-  testing::SchemaCheck check(nlohmann::json::parse(testing::contentOf(WARPMETER_SOURCE_DIR "/docs/" + verb + ".schema.json")));
+  testing::SchemaCheck check(
+      nlohmann::json::parse(testing::contentOf(WARPMETER_SOURCE_DIR "/docs/" + verb + ".schema.json")));
   return check.complaints(asPrinted(json));
 }
 
@@ -64,9 +66,12 @@ TEST_F(ReportTest, GoldenTexts) {
   kernel.kernel = "reduce";
   ReportOptions nvtx;
   nvtx.nvtx = true;
-  const Case cases[] = {{"train", "train.txt", {}},          {"train", "train_all.txt", all},
-                        {"train", "train_kernel.txt", kernel}, {"train", "train_nvtx.txt", nvtx, true},
-                        {"losses", "losses.txt", {}},        {"nothing", "nothing.txt", {}}};
+  const Case cases[] = {{"train", "train.txt", {}},
+                        {"train", "train_all.txt", all},
+                        {"train", "train_kernel.txt", kernel},
+                        {"train", "train_nvtx.txt", nvtx, true},
+                        {"losses", "losses.txt", {}},
+                        {"nothing", "nothing.txt", {}}};
   for (const auto& c : cases) {
     SCOPED_TRACE(c.text);
     const auto text = reportText(gathered(c.profile, c.nvtx), c.options, Style{});
@@ -85,8 +90,10 @@ TEST_F(ReportTest, QualityComesBeforeAnyNumberOfTheRun) {
 
 TEST_F(ReportTest, HostileNamesGiveHarmlessTextAndValidJson) {
   const std::string hostile = "evil\x1b[2J\xff\\name'";
-  const auto data = gathered("session started=0 ended=1s how=exited(0)\nprocess 1 name=app start=0 exit=1s how=exited(0)\n"
-                             "kernel 1 " + hostile + " 1ms..2ms grid=1 block=32 regs=16\n");
+  const auto data = gathered(
+      "session started=0 ended=1s how=exited(0)\nprocess 1 name=app start=0 exit=1s how=exited(0)\n"
+      "kernel 1 " +
+      hostile + " 1ms..2ms grid=1 block=32 regs=16\n");
   ReportOptions full;
   full.fullNames = full.all = true;
   const auto text = reportText(data, full, Style{});
@@ -104,8 +111,8 @@ TEST_F(ReportTest, JsonFollowsItsSchemaAndAddsUp) {
     EXPECT_EQ(schemaComplaints("report", json), "");
     EXPECT_EQ(json.begin().key(), "schema");
     const auto& t = json["time"];
-    EXPECT_EQ(t["wallNs"], t["startUpNs"].get<std::int64_t>() + t["busyNs"].get<std::int64_t>() + t["idleNs"].get<std::int64_t>() +
-                               t["shutDownNs"].get<std::int64_t>());
+    EXPECT_EQ(t["wallNs"], t["startUpNs"].get<std::int64_t>() + t["busyNs"].get<std::int64_t>() +
+                               t["idleNs"].get<std::int64_t>() + t["shutDownNs"].get<std::int64_t>());
     double share = 0;
     for (const auto& k : json["kernels"]) share += k["sharePct"].get<double>();
     if (!json["kernels"].empty()) {
@@ -149,7 +156,9 @@ TEST_F(ReportTest, NsysFilesReadAsTheirReadmeSays) {
     const char* name;
     std::int64_t kernels, totalNs;
   };
-  const File files[] = {{"h100_2gpu_1s", 3442, 44829522}, {"a100_cloverleaf", 1312, 294404540}, {"rtx4060ti_streams", 4, 536542},
+  const File files[] = {{"h100_2gpu_1s", 3442, 44829522},
+                        {"a100_cloverleaf", 1312, 294404540},
+                        {"rtx4060ti_streams", 4, 536542},
                         {"unversioned_2021", 12, 6128761}};
   for (const auto& f : files) {
     const auto path = std::filesystem::path(WARPMETER_DATA_DIR) / "nsys" / (std::string(f.name) + ".sqlite");
@@ -160,7 +169,8 @@ TEST_F(ReportTest, NsysFilesReadAsTheirReadmeSays) {
     EXPECT_EQ(schemaComplaints("report", json), "");
     EXPECT_EQ(json["file"]["kind"], "nsys");
     std::int64_t launches = 0, total = 0;
-    for (const auto& k : json["kernels"]) launches += k["launches"].get<std::int64_t>(), total += k["totalNs"].get<std::int64_t>();
+    for (const auto& k : json["kernels"])
+      launches += k["launches"].get<std::int64_t>(), total += k["totalNs"].get<std::int64_t>();
     EXPECT_EQ(launches, f.kernels);
     EXPECT_EQ(total, f.totalNs);
     ReportOptions options;
@@ -190,11 +200,18 @@ TEST(Occupancy, GoldenTextAndSchema) {
 }
 
 TEST(Schema, CheckFindsWhatIsWrong) {
-  testing::SchemaCheck check(nlohmann::json::parse(testing::contentOf(WARPMETER_SOURCE_DIR "/docs/occupancy.schema.json")));
-  EXPECT_NE(check.complaints({{"schema", "warpmeter.report"}, {"version", 1}, {"launches", nlohmann::json::array()}}), "");
+  testing::SchemaCheck check(
+      nlohmann::json::parse(testing::contentOf(WARPMETER_SOURCE_DIR "/docs/occupancy.schema.json")));
+  EXPECT_NE(check.complaints(
+                {{"schema", "warpmeter.report"}, {"version", 1}, {"launches", nlohmann::json::array()}}),
+            "");
   EXPECT_NE(check.complaints({{"schema", "warpmeter.occupancy"}, {"version", 1}}), "");
-  EXPECT_NE(check.complaints({{"schema", "warpmeter.occupancy"}, {"version", 1}, {"launches", {{{"name", 1}}}}}), "");
-  EXPECT_EQ(check.complaints({{"schema", "warpmeter.occupancy"}, {"version", 1}, {"launches", nlohmann::json::array()}}), "");
+  EXPECT_NE(
+      check.complaints({{"schema", "warpmeter.occupancy"}, {"version", 1}, {"launches", {{{"name", 1}}}}}),
+      "");
+  EXPECT_EQ(check.complaints(
+                {{"schema", "warpmeter.occupancy"}, {"version", 1}, {"launches", nlohmann::json::array()}}),
+            "");
 }
 
 }  // namespace

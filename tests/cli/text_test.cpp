@@ -18,17 +18,24 @@ namespace {
 TEST(Harmless, EscapesWhatATerminalWouldObey) {
   EXPECT_EQ(harmless("plain <4, float>"), "plain <4, float>");
   EXPECT_EQ(harmless("a\x1b[31mred\n\t\x07"), "a\\x1b[31mred\\x0a\\x09\\x07");
-  EXPECT_EQ(harmless("\xc2\x9b""31m"), "\\x9b31m");                  // CSI as one code point
-  EXPECT_EQ(harmless("a\xe2\x80\xae""cba"), "a\\u{202e}cba");        // right-to-left override
+  EXPECT_EQ(harmless("\xc2\x9b"
+                     "31m"),
+            "\\x9b31m");  // CSI as one code point
+  EXPECT_EQ(harmless("a\xe2\x80\xae"
+                     "cba"),
+            "a\\u{202e}cba");  // right-to-left override
   EXPECT_EQ(harmless(std::string_view("a\0b", 3)), "a\\x00b");
   EXPECT_EQ(harmless("größe €😀"), "größe €😀");
 }
 
 TEST(Harmless, ReplacesInvalidUtf8) {
-  EXPECT_EQ(harmless("a\xff""b"), "a\xef\xbf\xbd""b");
-  EXPECT_EQ(harmless("\xc0\x80"), "\xef\xbf\xbd\xef\xbf\xbd");        // overlong
+  EXPECT_EQ(harmless("a\xff"
+                     "b"),
+            "a\xef\xbf\xbd"
+            "b");
+  EXPECT_EQ(harmless("\xc0\x80"), "\xef\xbf\xbd\xef\xbf\xbd");                  // overlong
   EXPECT_EQ(harmless("\xed\xa0\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");  // surrogate
-  EXPECT_EQ(harmless("\xe2\x82"), "\xef\xbf\xbd\xef\xbf\xbd");        // cut off
+  EXPECT_EQ(harmless("\xe2\x82"), "\xef\xbf\xbd\xef\xbf\xbd");                  // cut off
 }
 
 TEST(Harmless, AnyBytesGiveTextWithoutControlBytesAndValidJson) {
@@ -98,8 +105,10 @@ TEST(OutputName, IsTheApplicationsOrTheScripts) {
 }
 
 TEST(Environment, NamesTheOwnerOfAnInjection) {
-  EXPECT_EQ(ownerOf("/opt/nvidia/nsight-systems/2025.3.2/target-linux-x64/libToolsInjection64.so"), "NVIDIA Nsight Systems");
-  EXPECT_EQ(ownerOf("/usr/local/cuda/compute-sanitizer/libsanitizer-collection.so"), "NVIDIA Compute Sanitizer");
+  EXPECT_EQ(ownerOf("/opt/nvidia/nsight-systems/2025.3.2/target-linux-x64/libToolsInjection64.so"),
+            "NVIDIA Nsight Systems");
+  EXPECT_EQ(ownerOf("/usr/local/cuda/compute-sanitizer/libsanitizer-collection.so"),
+            "NVIDIA Compute Sanitizer");
   EXPECT_EQ(ownerOf("/x/lib/warpmeter/libwarpmeter_inject.so"), "Warpmeter");
   EXPECT_EQ(ownerOf("/home/me/mine.so"), "/home/me/mine.so");
 }
@@ -138,8 +147,9 @@ TEST(RecordSummary, SaysWhatWasLostAndWhy) {
   run.summary->complete = 0;
   run.summary->recordsLost = 12;
   std::snprintf(run.summary->firstLoss, sizeof run.summary->firstLoss, "--max-size reached");
-  EXPECT_EQ(summaryLines(run)[1], "85 240 launches, 2 480 copies (4.10 GB), 212 904 API calls, 9 600 NVTX ranges; "
-                                  "12 records lost (--max-size reached)");
+  EXPECT_EQ(summaryLines(run)[1],
+            "85 240 launches, 2 480 copies (4.10 GB), 212 904 API calls, 9 600 NVTX ranges; "
+            "12 records lost (--max-size reached)");
   EXPECT_FALSE(isComplete(run));
   run.summary->recordsLost = -1;
   EXPECT_NE(summaryLines(run)[1].find("an unknown number of records lost"), std::string::npos);
@@ -148,13 +158,19 @@ TEST(RecordSummary, SaysWhatWasLostAndWhy) {
 TEST(RecordSummary, NamesTheReasonWhenThereIsNoGpuWork) {
   auto run = finishedRun();
   run.summary->kernels = run.summary->copies = run.summary->apiCalls = run.summary->nvtxRanges = 0;
-  run.summary->processes = 0;
+  run.summary->processesRecorded = 0;
   EXPECT_EQ(summaryLines(run)[1], "no GPU work recorded: no process of this run loaded the CUDA driver");
   run.driverMissing = true;
   EXPECT_EQ(summaryLines(run)[1], "no GPU work recorded: no CUDA driver found (libcuda.so.1)");
   run.driverMissing = false;
   std::snprintf(run.summary->blocked, sizeof run.summary->blocked, "nsys holds CUPTI in process 4711");
   EXPECT_EQ(summaryLines(run)[1], "no GPU work recorded: nsys holds CUPTI in process 4711");
+  run.summary->blocked[0] = 0;
+  run.summary->complete = 0;
+  run.summary->recordsLost = -1;
+  std::snprintf(run.summary->firstLoss, sizeof run.summary->firstLoss, "process 7: CUPTI 13.0.0 is refused");
+  EXPECT_EQ(summaryLines(run)[1], "no GPU work recorded: process 7: CUPTI 13.0.0 is refused");
+  EXPECT_EQ(summaryLines(run).size(), 3u);
 }
 
 TEST(RecordSummary, SaysThatTheRecorderDied) {
