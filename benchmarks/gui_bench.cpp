@@ -76,7 +76,8 @@ void writeProfile(const std::string& path) {
   std::vector<ApiRow> calls;
   for (std::int64_t i = 0; i < kKernels; ++i) {
     kernels.push_back(kernelRow(i, names));
-    calls.push_back({i * kStepNs - 2'500, i * kStepNs - 500, 0, makeGlobalTid(kPid, kPid).value, i + 1, launch.value, 0, kNull});
+    calls.push_back({i * kStepNs - 2'500, i * kStepNs - 500, 0, makeGlobalTid(kPid, kPid).value, i + 1,
+                     launch.value, 0, kNull});
     if (kernels.size() < 50'000 && i + 1 < kKernels) continue;
     orDie(writer.append(std::span<const KernelRow>(kernels)));
     orDie(writer.append(std::span<const ApiRow>(calls)));
@@ -119,12 +120,14 @@ void firstPicture(benchmark::State& state) {
   for (auto _ : state) {
     const auto window = newWindow();
     bool painted = false, opened = false;
-    QObject::connect(window->timeline(), &gui::TimelineView::firstFramePainted, [&painted] { painted = true; });
+    QObject::connect(window->timeline(), &gui::TimelineView::firstFramePainted,
+                     [&painted] { painted = true; });
     QObject::connect(window.get(), &gui::MainWindow::opened, [&opened] { opened = true; });
     QElapsedTimer timer;
     timer.start();
     window->open(profilePath());
-    while (state.range(0) == 0 ? !painted : !opened) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+    while (state.range(0) == 0 ? !painted : !opened)
+      QApplication::processEvents(QEventLoop::WaitForMoreEvents);
     state.SetIterationTime(static_cast<double>(timer.nsecsElapsed()) * 1e-9);
   }
 }
@@ -162,7 +165,14 @@ void frame(benchmark::State& state) {
 
 }  // namespace
 
-BENCHMARK(firstPicture)->ArgName("everything")->Arg(0)->Arg(1)->UseManualTime()->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond)->Iterations(5);
+BENCHMARK(firstPicture)
+    ->ArgName("everything")
+    ->Arg(0)
+    ->Arg(1)
+    ->UseManualTime()
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(5);
 BENCHMARK(frame)
     ->ArgNames({"zoom", "selected"})
     ->ArgsProduct({{1, 10, 100, 1'000, 10'000, 100'000}, {0, 1}})
@@ -170,7 +180,8 @@ BENCHMARK(frame)
 
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
-  qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});  // platform plugin chatter
+  qInstallMessageHandler(
+      [](QtMsgType, const QMessageLogContext&, const QString&) {});  // platform plugin chatter
   QApplication app(argc, argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;

@@ -31,11 +31,14 @@ bool choosePlatform(const Options& options) {
     if (!display) ::setenv("QT_QPA_PLATFORM", "offscreen", 1);
     return true;
   }
-  if (!display) std::fputs("warpmeter-gui: no display (DISPLAY is not set); --screenshot OUT.png works without one\n", stderr);
+  if (!display)
+    std::fputs("warpmeter-gui: no display (DISPLAY is not set); --screenshot OUT.png works without one\n",
+               stderr);
   return display;
 }
 
-// Qt reports on stderr what no user can act on (a missing XDG_RUNTIME_DIR, window hints of a platform plugin).
+// Qt reports on stderr what no user can act on (a missing XDG_RUNTIME_DIR, window hints of a platform
+// plugin).
 void onlyRealTrouble(QtMsgType type, const QMessageLogContext&, const QString& message) {
   if (type == QtDebugMsg || type == QtInfoMsg || (type == QtWarningMsg && !isSet("QT_LOGGING_RULES"))) return;
   std::fprintf(stderr, "warpmeter-gui: %s\n", message.toLocal8Bit().constData());
@@ -50,7 +53,8 @@ void chooseLook(const Options& options) {
 int saveScreenshot(MainWindow& window, const Options& options) {
   const QString path = QString::fromLocal8Bit(options.screenshot.c_str());
   if (!window.grab().save(path, "PNG")) {
-    std::fprintf(stderr, "warpmeter-gui: cannot write %s: is its folder there and writable?\n", options.screenshot.c_str());
+    std::fprintf(stderr, "warpmeter-gui: cannot write %s: is its folder there and writable?\n",
+                 options.screenshot.c_str());
     return kBadInput;
   }
   return options.strict && !window.profile()->run->quality.complete ? kIncomplete : 0;

@@ -28,11 +28,14 @@ std::variant<Options, int> parseOptions(int argc, const char* const* argv) {
   CLI::App app{"Shows a recording of CUDA work as a timeline", "warpmeter-gui"};
   app.set_version_flag("--version", "warpmeter-gui " WARPMETER_VERSION);
   app.add_option("FILE", options.file, "A Warpmeter file or an nsys .sqlite export")->required();
-  app.add_option("--screenshot", options.screenshot, "Write the window as a PNG to OUT and leave; needs no display")
+  app.add_option("--screenshot", options.screenshot,
+                 "Write the window as a PNG to OUT and leave; needs no display")
       ->type_name("OUT");
-  auto* sizeOption = app.add_option("--size", size, "Size of the window in pixels, default 1600x900")->type_name("WxH");
+  auto* sizeOption =
+      app.add_option("--size", size, "Size of the window in pixels, default 1600x900")->type_name("WxH");
   app.add_option("--theme", options.theme, "light or dark; default: as the system")
-      ->check(CLI::IsMember({"light", "dark"}))->type_name("NAME");
+      ->check(CLI::IsMember({"light", "dark"}))
+      ->type_name("NAME");
   app.add_flag("--strict", options.strict, "With --screenshot: exit with 3 when the recording is incomplete");
   try {
     app.parse(argc, argv);

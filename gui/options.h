@@ -11,10 +11,10 @@ namespace warpmeter::gui {
 
 struct Options {
   std::string file;
-  std::string screenshot;      // empty = a window
+  std::string screenshot;  // empty = a window
   QSize size{1600, 900};
-  std::string theme;           // "light", "dark", empty = the system's
-  bool strict = false;         // 3 when the recording is incomplete (with screenshot)
+  std::string theme;    // "light", "dark", empty = the system's
+  bool strict = false;  // 3 when the recording is incomplete (with screenshot)
 };
 
 // The options, or the exit code when --help, --version or an error has been printed.

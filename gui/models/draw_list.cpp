@@ -9,11 +9,11 @@ namespace {
 
 using analyzer::Track;
 
-constexpr int kRowGapPx = 1;       // between rows of a track
+constexpr int kRowGapPx = 1;         // between rows of a track
 constexpr int kSeparatedFromPx = 4;  // bars at least this wide leave a gap to the next one
 constexpr int kLabelFromPx = 26;
 constexpr int kStripPx = 3;
-constexpr double kFaded = 0.78;    // of the background, in what is not selected
+constexpr double kFaded = 0.78;  // of the background, in what is not selected
 
 }  // namespace
 
@@ -78,8 +78,9 @@ void DrawList::addColumns(const Input& input, const Track& track, QRect area) {
   QRect open;
   QRgb openColor = 0;
   for (const analyzer::DensityColumn& column : picture_.columns) {
-    const int height = std::clamp(static_cast<int>(std::lround(column.busy * static_cast<float>(area.height()))),
-                                  std::min(2, area.height()), area.height());
+    const int height =
+        std::clamp(static_cast<int>(std::lround(column.busy * static_cast<float>(area.height()))),
+                   std::min(2, area.height()), area.height());
     const QRect rect(column.pixel, area.top() + area.height() - height, 1, height);
     const QRgb color = colorOf(input, track, column.item);
     if (!open.isNull() && color == openColor && rect.top() == open.top() && rect.left() == open.right() + 1) {
@@ -106,7 +107,8 @@ void DrawList::addStrip(const Input& input, std::uint32_t track, QRect area) {
   if (input.highlight.ofTrack(track).size() == 0) return;
   // Where it runs, not how much: half the columns cost half the time.
   constexpr int kColumnPx = 2;
-  input.highlight.ofTrack(track).picture(visible.startNs, visible.endNs, input.axis.widthPx() / kColumnPx, picture_);
+  input.highlight.ofTrack(track).picture(visible.startNs, visible.endNs, input.axis.widthPx() / kColumnPx,
+                                         picture_);
   for (const analyzer::DensityColumn& column : picture_.columns) {
     addRect(input.theme.accent, {column.pixel * kColumnPx, area.top(), kColumnPx, area.height()});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DrawList: the bars, density columns and texts of the visible lanes as plain rectangles by colour. It is made
-// when what is visible changes; painting then only hands the rectangles to QPainter. GUI thread only.
+// DrawList: the bars, density columns and texts of the visible lanes as plain rectangles by colour. It is
+// made when what is visible changes; painting then only hands the rectangles to QPainter. GUI thread only.
 #pragma once
 
 #include <QFontMetrics>
@@ -26,7 +26,7 @@ struct ColorBatch {
 
 struct BarLabel {
   QRect rect;
-  QString text;   // elided to fit
+  QString text;  // elided to fit
   QRgb color = 0;
 };
 
@@ -40,7 +40,7 @@ class DrawList {
     const Theme& theme;
     const QFontMetrics& metrics;
     TimeAxis axis;
-    int scrollY = 0;             // px of the lanes above the picture
+    int scrollY = 0;  // px of the lanes above the picture
     int heightPx = 0;
   };
 

@@ -18,10 +18,13 @@ QString qualityLine(const analyzer::Quality& quality) {
   const QString launches = QStringLiteral("%1 of %2 launches timed, %3 records lost")
                                .arg(q(formatCount(quality.timed)), q(formatCount(quality.launches)),
                                     q(formatCount(quality.lostRecords)));
-  QStringList parts{(quality.complete ? QStringLiteral("complete: ") : QStringLiteral("incomplete: ")) + launches};
-  if (quality.unfinished) parts << QStringLiteral("the file was not closed (still recording, or the recorder died)");
+  QStringList parts{(quality.complete ? QStringLiteral("complete: ") : QStringLiteral("incomplete: ")) +
+                    launches};
+  if (quality.unfinished)
+    parts << QStringLiteral("the file was not closed (still recording, or the recorder died)");
   if (quality.unknownLosses) parts << QStringLiteral("and losses of unknown size");
-  if (quality.ownCostPct) parts << QStringLiteral("own cost at least ") + q(formatPercent(*quality.ownCostPct));
+  if (quality.ownCostPct)
+    parts << QStringLiteral("own cost at least ") + q(formatPercent(*quality.ownCostPct));
   return parts.join(QStringLiteral("; "));
 }
 
@@ -47,18 +50,24 @@ QString gpuText(const analyzer::ProfileView& view) {
   if (view.gpus().empty()) return QStringLiteral("no GPU");
   const GpuInfo& first = view.gpus().front().info;
   QString text = first.name.empty() ? QStringLiteral("GPU %1").arg(first.id) : q(first.name);
-  if (view.gpus().size() > 1) return QStringLiteral("%1 GPUs: ").arg(view.gpus().size()) + text + QStringLiteral(", ...");
+  if (view.gpus().size() > 1)
+    return QStringLiteral("%1 GPUs: ").arg(view.gpus().size()) + text + QStringLiteral(", ...");
   if (!isNull(first.computeMajor) && !isNull(first.smCount)) {
-    text += QStringLiteral(" (cc %1.%2, %3 SMs)").arg(first.computeMajor).arg(first.computeMinor).arg(first.smCount);
+    text += QStringLiteral(" (cc %1.%2, %3 SMs)")
+                .arg(first.computeMajor)
+                .arg(first.computeMinor)
+                .arg(first.smCount);
   }
   return text;
 }
 
 QString timeLine(const analyzer::TimeBuckets& time) {
   if (!time.anyGpuWork) return QStringLiteral("no GPU work recorded");
-  const double busyPct = time.wallNs() > 0 ? 100.0 * static_cast<double>(time.busyNs) / static_cast<double>(time.wallNs()) : 0;
+  const double busyPct =
+      time.wallNs() > 0 ? 100.0 * static_cast<double>(time.busyNs) / static_cast<double>(time.wallNs()) : 0;
   return QStringLiteral("GPU busy %1 (%2): kernels %3, copies %4")
-      .arg(q(formatTime(time.busyNs)), q(formatPercent(busyPct)), q(formatTime(time.kernelNs)), q(formatTime(time.copyNs)));
+      .arg(q(formatTime(time.busyNs)), q(formatPercent(busyPct)), q(formatTime(time.kernelNs)),
+           q(formatTime(time.copyNs)));
 }
 
 }  // namespace
@@ -70,7 +79,8 @@ HeaderText headerText(const LoadedProfile& profile) {
     header.complete = profile.run->quality.complete;
     header.quality = qualityLine(profile.run->quality);
     header.details = lossLines(profile.run->quality);
-    run << q(formatTime(profile.run->time.wallNs())) + QStringLiteral(" in all") << timeLine(profile.run->time);
+    run << q(formatTime(profile.run->time.wallNs())) + QStringLiteral(" in all")
+        << timeLine(profile.run->time);
   } else {
     header.quality = QStringLiteral("%1 kernels so far, reading host calls and NVTX ranges ...")
                          .arg(q(formatCount(static_cast<std::int64_t>(profile.view->kernelCount()))));

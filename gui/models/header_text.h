@@ -9,10 +9,10 @@
 namespace warpmeter::gui {
 
 struct HeaderText {
-  bool complete = true;   // false: something is missing, shown as a warning
-  QString quality;        // first line
-  QString run;            // second line
-  QString details;        // every loss with its reason, one a line; empty when nothing was lost
+  bool complete = true;  // false: something is missing, shown as a warning
+  QString quality;       // first line
+  QString run;           // second line
+  QString details;       // every loss with its reason, one a line; empty when nothing was lost
 };
 
 HeaderText headerText(const LoadedProfile& profile);

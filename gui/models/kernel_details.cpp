@@ -11,7 +11,9 @@ namespace {
 using analyzer::formatCount;
 using analyzer::formatTime;
 
-std::string fixed(double value, int decimals) { return QString::number(value, 'f', decimals).toStdString(); }
+std::string counted(int count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
 
 void addTimes(const analyzer::FunctionSummary& function, KernelDetails& out) {
   std::string launches = formatCount(function.time.count) + " timed";
@@ -20,8 +22,10 @@ void addTimes(const analyzer::FunctionSummary& function, KernelDetails& out) {
   if (function.time.count == 0) return;
   out.lines.emplace_back("total", formatTime(function.time.totalNs) + ", " +
                                       analyzer::formatPercent(function.sharePct) + " of the kernel time");
-  out.lines.emplace_back("min / median", formatTime(function.time.minNs) + " / " + formatTime(function.time.medianNs));
-  out.lines.emplace_back("p95 / max", formatTime(function.time.p95Ns) + " / " + formatTime(function.time.maxNs));
+  out.lines.emplace_back("min / median",
+                         formatTime(function.time.minNs) + " / " + formatTime(function.time.medianNs));
+  out.lines.emplace_back("p95 / max",
+                         formatTime(function.time.p95Ns) + " / " + formatTime(function.time.maxNs));
 }
 
 void addOccupancy(const analyzer::DistinctSummary& distinct, KernelDetails& out) {
@@ -33,11 +37,12 @@ void addOccupancy(const analyzer::DistinctSummary& distinct, KernelDetails& out)
   const std::string limiter = analyzer::limiterText(o);
   out.lines.emplace_back("occupancy", analyzer::formatPercent(o.occupancyPct) + " possible" +
                                           (limiter == "-" ? "" : ", held by " + limiter));
-  out.lines.emplace_back("an SM holds", std::to_string(o.blocksPerSm) + " blocks of " +
-                                            std::to_string(o.warpsPerBlock) + " warps");
+  out.lines.emplace_back("an SM holds",
+                         counted(o.blocksPerSm, "block") + " of " + counted(o.warpsPerBlock, "warp"));
   if (o.waves) {
-    std::string waves = fixed(*o.waves, 2);
-    if (o.tailPct && *o.tailPct > 0) waves += ", the last one " + analyzer::formatPercent(*o.tailPct) + " empty";
+    std::string waves = QString::number(*o.waves, 'g', 3).toStdString();
+    if (o.tailPct && *o.tailPct > 0)
+      waves += ", the last one " + analyzer::formatPercent(*o.tailPct) + " empty";
     out.lines.emplace_back("waves", waves);
   }
 }
@@ -48,10 +53,12 @@ void addSize(const LoadedProfile& profile, const analyzer::FunctionSummary& func
   const analyzer::LaunchConfig& config = profile.view->configs()[kernel.config];
   std::string size = analyzer::formatDims(kernel.grid) + " x " + analyzer::formatDims(config.block);
   if (config.clusterBlocks() > 0) size += ", cluster " + analyzer::formatDims(config.cluster);
-  if (function.distinct.size() > 1) size += " (most time of " + std::to_string(function.distinct.size()) + " sizes)";
+  if (function.distinct.size() > 1)
+    size += " (most time of " + std::to_string(function.distinct.size()) + " sizes)";
   out.lines.emplace_back("grid x block", size);
   out.lines.emplace_back("a thread", std::to_string(config.registers) + " registers");
-  out.lines.emplace_back("a block", std::to_string(config.staticShared + config.dynamicShared) + " B shared memory");
+  out.lines.emplace_back("a block",
+                         std::to_string(config.staticShared + config.dynamicShared) + " B shared memory");
   addOccupancy(most, out);
 }
 
@@ -63,7 +70,8 @@ KernelDetails kernelDetails(const LoadedProfile& profile, std::uint32_t function
   const auto& functions = profile.kernels->functions;
   auto found = functions.begin();
   if (function != analyzer::kNone) {
-    found = std::find_if(functions.begin(), functions.end(), [&](const auto& f) { return f.function == function; });
+    found = std::find_if(functions.begin(), functions.end(),
+                         [&](const auto& f) { return f.function == function; });
     if (found == functions.end()) return out;
   }
   out.name = found->demangledName.empty() ? found->shortName : found->demangledName;

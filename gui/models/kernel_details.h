@@ -12,7 +12,7 @@
 namespace warpmeter::gui {
 
 struct KernelDetails {
-  std::string name;      // demangled, in full
+  std::string name;  // demangled, in full
   std::vector<std::pair<std::string, std::string>> lines;
 };
 

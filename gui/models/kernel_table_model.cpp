@@ -44,7 +44,8 @@ void KernelTableModel::setProfile(std::shared_ptr<const LoadedProfile> profile) 
 bool KernelTableModel::hasOccupancy() const {
   if (!profile_ || !profile_->kernels) return true;
   const auto& functions = profile_->kernels->functions;
-  return functions.empty() || std::any_of(functions.begin(), functions.end(), [](const FunctionSummary& f) { return occupancyOf(f) != nullptr; });
+  return functions.empty() || std::any_of(functions.begin(), functions.end(),
+                                          [](const FunctionSummary& f) { return occupancyOf(f) != nullptr; });
 }
 
 QString KernelTableModel::missingReason() const {
@@ -68,15 +69,20 @@ QVariant KernelTableModel::data(const QModelIndex& index, int role) const {
   const FunctionSummary& function = profile_->kernels->functions[static_cast<std::size_t>(index.row())];
   const int column = index.column();
   switch (role) {
-    case Qt::DisplayRole: return text(function, column);
-    case Qt::ToolTipRole: return toolTip(function, column);
+    case Qt::DisplayRole:
+      return text(function, column);
+    case Qt::ToolTipRole:
+      return toolTip(function, column);
     case Qt::TextAlignmentRole:
       return QVariant(Qt::AlignVCenter | (column == kernel ? Qt::AlignLeft : Qt::AlignRight));
     case Qt::DecorationRole:
       return column == kernel ? QVariant(QColor(profile_->colors.ofFunction(function.function))) : QVariant();
-    case sortRole: return sortValue(function, column);
-    case functionRole: return function.function;
-    default: return {};
+    case sortRole:
+      return sortValue(function, column);
+    case functionRole:
+      return function.function;
+    default:
+      return {};
   }
 }
 
@@ -105,14 +111,28 @@ QString KernelTableModel::text(const FunctionSummary& function, int column) cons
   const analyzer::Occupancy* possible = occupancyOf(function);
   std::string text;
   switch (column) {
-    case kernel: return shortName(function);
-    case share: if (timed) text = analyzer::formatPercent(function.sharePct); break;
-    case total: if (timed) text = analyzer::formatTime(function.time.totalNs); break;
-    case calls: text = analyzer::formatCount(function.launches()); break;
-    case median: if (timed) text = analyzer::formatTime(function.time.medianNs); break;
-    case occupancy: if (possible) text = analyzer::formatPercent(possible->occupancyPct); break;
-    case heldBy: if (possible) text = analyzer::limiterText(*possible); break;
-    default: return {};
+    case kernel:
+      return shortName(function);
+    case share:
+      if (timed) text = analyzer::formatPercent(function.sharePct);
+      break;
+    case total:
+      if (timed) text = analyzer::formatTime(function.time.totalNs);
+      break;
+    case calls:
+      text = analyzer::formatCount(function.launches());
+      break;
+    case median:
+      if (timed) text = analyzer::formatTime(function.time.medianNs);
+      break;
+    case occupancy:
+      if (possible) text = analyzer::formatPercent(possible->occupancyPct);
+      break;
+    case heldBy:
+      if (possible) text = analyzer::limiterText(*possible);
+      break;
+    default:
+      return {};
   }
   return text.empty() ? kNotKnown : QString::fromStdString(text);
 }
@@ -134,12 +154,19 @@ QString KernelTableModel::toolTip(const FunctionSummary& function, int column) c
 QVariant KernelTableModel::sortValue(const FunctionSummary& function, int column) const {
   const analyzer::Occupancy* possible = occupancyOf(function);
   switch (column) {
-    case kernel: return shortName(function).toLower();
-    case share: case total: return QVariant::fromValue<qlonglong>(function.time.totalNs);
-    case calls: return QVariant::fromValue<qlonglong>(function.launches());
-    case median: return QVariant::fromValue<qlonglong>(function.time.medianNs);
-    case occupancy: return possible ? possible->occupancyPct : -1.0;  // not known sorts below all
-    default: return text(function, column);
+    case kernel:
+      return shortName(function).toLower();
+    case share:
+    case total:
+      return QVariant::fromValue<qlonglong>(function.time.totalNs);
+    case calls:
+      return QVariant::fromValue<qlonglong>(function.launches());
+    case median:
+      return QVariant::fromValue<qlonglong>(function.time.medianNs);
+    case occupancy:
+      return possible ? possible->occupancyPct : -1.0;  // not known sorts below all
+    default:
+      return text(function, column);
   }
 }
 

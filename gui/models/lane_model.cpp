@@ -20,10 +20,14 @@ struct RowPx {
 
 RowPx rowPx(TrackKind kind) {
   switch (kind) {
-    case TrackKind::kernels: return {26, 400};
-    case TrackKind::copies: return {18, 160};
-    case TrackKind::nvtx: return {17, 30};
-    case TrackKind::api: return {15, 36};
+    case TrackKind::kernels:
+      return {26, 400};
+    case TrackKind::copies:
+      return {18, 160};
+    case TrackKind::nvtx:
+      return {17, 30};
+    case TrackKind::api:
+      return {15, 36};
   }
   return {15, 36};
 }
@@ -56,7 +60,8 @@ void LaneModel::setTimeline(std::shared_ptr<const analyzer::Timeline> timeline) 
     for (const std::uint32_t i : byProcess(tracks)) {
       const Track& track = tracks[i];
       const bool newProcess = !before || before->process != track.process;
-      if (newProcess) lanes_.push_back({LaneKind::process, QString::fromStdString(track.processText), 0, 0, 0});
+      if (newProcess)
+        lanes_.push_back({LaneKind::process, QString::fromStdString(track.processText), 0, 0, 0});
       if (!track.gpuText.empty() && (newProcess || before->gpuText != track.gpuText)) {
         lanes_.push_back({LaneKind::gpu, QString::fromStdString(track.gpuText), 1, 0, 0});
       }
@@ -108,16 +113,23 @@ QVariant LaneModel::data(const QModelIndex& index, int role) const {
   if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
   const Lane& lane = lanes_[static_cast<std::size_t>(index.row())];
   switch (role) {
-    case Qt::DisplayRole: case Qt::ToolTipRole: return lane.text;
-    case kindRole: return static_cast<int>(lane.kind);
-    case indentRole: return lane.indent;
-    case trackRole: return lane.kind == LaneKind::track ? QVariant(lane.track) : QVariant();
-    default: return {};
+    case Qt::DisplayRole:
+    case Qt::ToolTipRole:
+      return lane.text;
+    case kindRole:
+      return static_cast<int>(lane.kind);
+    case indentRole:
+      return lane.indent;
+    case trackRole:
+      return lane.kind == LaneKind::track ? QVariant(lane.track) : QVariant();
+    default:
+      return {};
   }
 }
 
 std::optional<RowAt> rowAt(const std::vector<Lane>& lanes, const std::vector<LaneBox>& boxes, int y) {
-  const auto box = std::partition_point(boxes.begin(), boxes.end(), [y](const LaneBox& b) { return b.bottom() <= y; });
+  const auto box =
+      std::partition_point(boxes.begin(), boxes.end(), [y](const LaneBox& b) { return b.bottom() <= y; });
   if (box == boxes.end()) return std::nullopt;
   const auto lane = static_cast<std::size_t>(box - boxes.begin());
   if (lanes[lane].kind != LaneKind::track || y < box->rowTop) return std::nullopt;

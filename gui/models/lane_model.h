@@ -17,8 +17,8 @@ enum class LaneKind : std::uint8_t { process, gpu, track };
 struct Lane {
   LaneKind kind{};
   QString text;
-  int indent = 0;              // levels
-  std::uint32_t track = 0;     // Timeline::tracks(), if kind is track
+  int indent = 0;           // levels
+  std::uint32_t track = 0;  // Timeline::tracks(), if kind is track
   int rows = 0;
 };
 

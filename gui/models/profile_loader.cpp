@@ -32,7 +32,8 @@ std::optional<TimeSpan> workOf(const ProfileView& view) {
   return work;
 }
 
-Result<std::shared_ptr<LoadedProfile>> pictureOf(ProfileView view, const QString& path, std::stop_token stop) {
+Result<std::shared_ptr<LoadedProfile>> pictureOf(ProfileView view, const QString& path,
+                                                 std::stop_token stop) {
   auto out = std::make_shared<LoadedProfile>();
   out->fileName = QFileInfo(path).fileName();
   out->view = std::make_shared<const ProfileView>(std::move(view));
@@ -51,7 +52,8 @@ Result<ProfileView> firstPart(const QString& path, const analyzer::LoadOptions& 
   return ProfileView::load({std::make_shared<const ProfileReader>(std::move(*reader))}, options);
 }
 
-Result<std::shared_ptr<LoadedProfile>> summarized(std::shared_ptr<LoadedProfile> profile, std::stop_token stop) {
+Result<std::shared_ptr<LoadedProfile>> summarized(std::shared_ptr<LoadedProfile> profile,
+                                                  std::stop_token stop) {
   auto kernels = analyzer::summarizeKernels(*profile->view, stop);
   if (!kernels) return std::move(kernels).error();
   auto run = analyzer::summarizeRun(*profile->view, {}, stop);
@@ -84,7 +86,10 @@ void ProfileLoader::load(const QString& path) {
 template <class Apply>
 void ProfileLoader::deliver(std::uint64_t generation, Apply apply) {
   QMetaObject::invokeMethod(
-      this, [this, generation, apply = std::move(apply)] { if (generation == generation_) apply(); },
+      this,
+      [this, generation, apply = std::move(apply)] {
+        if (generation == generation_) apply();
+      },
       Qt::QueuedConnection);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProfileLoader: opens a profile beside the GUI thread. Every member is called, and every signal arrives, on the
-// thread that owns the object; a result that a newer load() has made stale is dropped before anybody sees it.
+// ProfileLoader: opens a profile beside the GUI thread. Every member is called, and every signal arrives, on
+// the thread that owns the object; a result that a newer load() has made stale is dropped before anybody sees
+// it.
 #pragma once
 
 #include <QObject>
@@ -25,8 +26,8 @@ struct LoadedProfile {
   std::shared_ptr<const analyzer::ProfileView> view;
   std::shared_ptr<const analyzer::Timeline> timeline;
   SpanColors colors;
-  TimeSpan all;    // everything in the file
-  TimeSpan work;   // first start to last end on any GPU; `all` without GPU work
+  TimeSpan all;   // everything in the file
+  TimeSpan work;  // first start to last end on any GPU; `all` without GPU work
   // In the second part only:
   std::optional<analyzer::KernelSummary> kernels;
   std::optional<analyzer::RunSummary> run;

@@ -23,10 +23,18 @@ std::uint32_t hashOf(std::string_view text) {
 QRgb copyColor(analyzer::CopyKind kind) {
   using Kind = analyzer::CopyKind;
   switch (kind) {
-    case Kind::hostToDevice: case Kind::hostToArray: case Kind::unifiedHostToDevice: return qRgb(46, 139, 87);
-    case Kind::deviceToHost: case Kind::arrayToHost: case Kind::unifiedDeviceToHost: return qRgb(196, 78, 82);
-    case Kind::memset: return qRgb(140, 140, 140);
-    default: return qRgb(129, 114, 178);
+    case Kind::hostToDevice:
+    case Kind::hostToArray:
+    case Kind::unifiedHostToDevice:
+      return qRgb(46, 139, 87);
+    case Kind::deviceToHost:
+    case Kind::arrayToHost:
+    case Kind::unifiedDeviceToHost:
+      return qRgb(196, 78, 82);
+    case Kind::memset:
+      return qRgb(140, 140, 140);
+    default:
+      return qRgb(129, 114, 178);
   }
 }
 
@@ -85,7 +93,8 @@ SpanColors::SpanColors(const analyzer::Timeline& timeline) {
   for (std::size_t i = 0; i < order.size(); ++i) functions_[order[i]] = colors[i];
 }
 
-QRgb SpanColors::of(const analyzer::Timeline& timeline, const analyzer::Track& track, std::uint32_t item) const {
+QRgb SpanColors::of(const analyzer::Timeline& timeline, const analyzer::Track& track,
+                    std::uint32_t item) const {
   const analyzer::ProfileView& view = timeline.view();
   switch (track.kind) {
     case analyzer::TrackKind::kernels:
@@ -102,7 +111,7 @@ QRgb SpanColors::of(const analyzer::Timeline& timeline, const analyzer::Track& t
   const analyzer::ThreadLane& thread = view.threads()[track.lane];
   const bool call = track.kind == analyzer::TrackKind::api;
   const std::string_view name = view.name(call ? thread.api.name[item] : thread.nvtx.text[item]);
-  const QRgb hue = kernelPalette()[hashOf(name.substr(0, name.find(','))) % kHues];
+  const QRgb hue = kernelPalette()[hashOf(name.substr(0, name.find(','))) % kernelPalette().size()];
   // Host side: the same hues, greyed, so that GPU work stands out.
   return mixed(hue, qRgb(150, 155, 162), call ? 0.62 : 0.3);
 }

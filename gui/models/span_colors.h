@@ -17,9 +17,9 @@ namespace warpmeter::gui {
 std::span<const QRgb> kernelPalette();
 inline constexpr std::size_t kHues = 7;
 
-// A slot of the palette per name, in order of importance. The slot comes from a hash of the name, so a function
-// keeps its colour from file to file; a taken slot moves on to the next free hue, so the kHues most important
-// names never share one.
+// A slot of the palette per name, in order of importance. The slot comes from a hash of the name, so a
+// function keeps its colour from file to file; a taken slot moves on to the next free hue, so the kHues most
+// important names never share one.
 std::vector<QRgb> colorsByName(std::span<const std::string_view> names);
 
 class SpanColors {

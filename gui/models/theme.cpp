@@ -23,7 +23,8 @@ QPalette paletteOf(QRgb window, QRgb base, QRgb alternate, QRgb text, QRgb dim, 
   p.setColor(QPalette::AlternateBase, alternate);
   p.setColor(QPalette::Button, window);
   p.setColor(QPalette::ToolTipBase, base);
-  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText}) {
+  for (const auto role :
+       {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText}) {
     p.setColor(role, text);
     p.setColor(QPalette::Disabled, role, dim);
   }

@@ -9,14 +9,14 @@ namespace warpmeter::gui {
 
 struct Theme {
   bool dark = false;
-  QRgb base = 0;         // behind the bars
-  QRgb band = 0;         // behind every other track
-  QRgb labels = 0;       // label column and ruler
+  QRgb base = 0;    // behind the bars
+  QRgb band = 0;    // behind every other track
+  QRgb labels = 0;  // label column and ruler
   QRgb processBand = 0, gpuBand = 0;
   QRgb text = 0, dimText = 0;
   QRgb grid = 0, border = 0;
-  QRgb accent = 0;       // selection
-  QRgb warning = 0;      // losses
+  QRgb accent = 0;   // selection
+  QRgb warning = 0;  // losses
 
   static Theme from(const QPalette& palette);
 };

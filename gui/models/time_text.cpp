@@ -76,7 +76,8 @@ Ruler rulerFor(const TimeAxis& axis, int labelPx, std::int64_t originNs) {
     ruler.base = timeText(ruler.baseNs, ruler.stepNs * 10);
   }
 
-  const std::int64_t minorNs = ruler.stepNs % 5 == 0 ? ruler.stepNs / 5 : std::max<std::int64_t>(ruler.stepNs / 4, 1);
+  const std::int64_t minorNs =
+      ruler.stepNs % 5 == 0 ? ruler.stepNs / 5 : std::max<std::int64_t>(ruler.stepNs / 4, 1);
   for (std::int64_t t = floorTo(visible.startNs, ruler.stepNs); t <= visible.endNs; t += minorNs) {
     if (t < visible.startNs) continue;
     const bool major = t % ruler.stepNs == 0;

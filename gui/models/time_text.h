@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points in time as people read them, and the ticks of the ruler (durations: analyzer/format.h). No state; any thread.
+// Points in time as people read them, and the ticks of the ruler (durations: analyzer/format.h). No state;
+// any thread.
 #pragma once
 
 #include <QString>
@@ -13,8 +14,8 @@ namespace warpmeter::gui {
 QString timeText(std::int64_t ns, std::int64_t stepNs);
 
 struct Tick {
-  std::int64_t ns = 0;      // in the time of the file
-  bool major = false;  // has a label
+  std::int64_t ns = 0;  // in the time of the file
+  bool major = false;   // has a label
   QString label;
 };
 
@@ -24,7 +25,7 @@ struct Ruler {
   std::int64_t stepNs = 1;  // between major ticks: 1, 2 or 5 times a power of ten
   std::int64_t baseNs = 0;  // since the origin
   bool relative = false;
-  QString base;             // text of baseNs; empty unless relative
+  QString base;  // text of baseNs; empty unless relative
   std::vector<Tick> ticks;
 };
 

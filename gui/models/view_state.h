@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ViewState: what the user looks at. Shared by all views, so that zoom, hover and selection live in no widget.
-// GUI thread only.
+// ViewState: what the user looks at. Shared by all views, so that zoom, hover and selection live in no
+// widget. GUI thread only.
 #pragma once
 
 #include <QObject>

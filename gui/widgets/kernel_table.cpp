@@ -14,8 +14,8 @@
 namespace warpmeter::gui {
 namespace {
 
-constexpr int kLeastNamePx = 150;
-constexpr int kColumnGapPx = 10;
+constexpr int kLeastNamePx = 130;
+constexpr int kColumnGapPx = 6;
 constexpr int kLeastHeightForDetailsPx = 420;
 constexpr int kLongestName = 240;
 
@@ -60,7 +60,11 @@ QTableView* makeTable(QAbstractItemModel* model, QWidget* parent) {
 }  // namespace
 
 KernelTable::KernelTable(ViewState* state, QWidget* parent)
-    : QWidget(parent), state_(state), title_(new QLabel(this)), note_(new QLabel(this)), details_(new QLabel(this)) {
+    : QWidget(parent),
+      state_(state),
+      title_(new QLabel(this)),
+      note_(new QLabel(this)),
+      details_(new QLabel(this)) {
   sorted_.setSourceModel(&model_);
   sorted_.setSortRole(KernelTableModel::sortRole);
   table_ = makeTable(&sorted_, this);
@@ -86,7 +90,8 @@ KernelTable::KernelTable(ViewState* state, QWidget* parent)
   layout->addWidget(note_);
   layout->addWidget(details_);
 
-  connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &KernelTable::selectionFromTable);
+  connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this,
+          &KernelTable::selectionFromTable);
   connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
     if (const auto function = functionAt(index)) emit longestRequested(*function);
   });
@@ -132,7 +137,8 @@ void KernelTable::selectionFromState() {
 
 void KernelTable::showDetails() {
   const KernelDetails details =
-      profile_ ? kernelDetails(*profile_, state_->selectedFunction().value_or(analyzer::kNone)) : KernelDetails();
+      profile_ ? kernelDetails(*profile_, state_->selectedFunction().value_or(analyzer::kNone))
+               : KernelDetails();
   details_->setText(richText(details.name, details.lines, kLongestName));
   details_->setVisible(!details.lines.empty() && height() >= kLeastHeightForDetailsPx);
 }
@@ -142,7 +148,8 @@ void KernelTable::fitColumns() {
   const bool anyOccupancy = model_.hasOccupancy();
   int needed = kLeastNamePx + table_->verticalScrollBar()->sizeHint().width();
   for (int column = KernelTableModel::share; column < KernelTableModel::columns; ++column) {
-    const bool empty = !anyOccupancy && (column == KernelTableModel::occupancy || column == KernelTableModel::heldBy);
+    const bool empty =
+        !anyOccupancy && (column == KernelTableModel::occupancy || column == KernelTableModel::heldBy);
     table_->setColumnHidden(column, empty);
     if (empty) continue;
     table_->resizeColumnToContents(column);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelTable: the kernel functions beside the timeline, and details of the selected one (or the first) below.
-// Selecting one highlights its launches; a double click asks to see the longest.
+// KernelTable: the kernel functions beside the timeline, and details of the selected one (or the first)
+// below. Selecting one highlights its launches; a double click asks to see the longest.
 #pragma once
 
 #include <QLabel>

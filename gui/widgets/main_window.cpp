@@ -11,34 +11,27 @@ namespace warpmeter::gui {
 namespace {
 
 constexpr double kZoomStep = 0.7;
-constexpr double kPanStep = 0.15;   // of what is visible
-constexpr double kMargin = 0.02;    // around the run, so that its ends are seen to be ends
+constexpr double kPanStep = 0.15;  // of what is visible
+constexpr double kMargin = 0.02;   // around the run, so that its ends are seen to be ends
 
 const char* const kHelp =
-    "wheel or W/S: zoom at the pointer  \u00b7  drag or A/D: move  \u00b7  F: whole run  \u00b7  G: GPU work  \u00b7  "
+    "wheel or W/S: zoom at the pointer  \u00b7  drag or A/D: move  \u00b7  F: whole run  \u00b7  G: GPU work "
+    " \u00b7  "
     "click: highlight a kernel  \u00b7  double click: zoom to it  \u00b7  Esc: clear";
-
-QLabel* lineLabel(QWidget* parent) {
-  auto* label = new QLabel(parent);
-  label->setTextFormat(Qt::PlainText);
-  label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // a long line must not widen the window
-  return label;
-}
 
 }  // namespace
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   auto* central = new QWidget(this);
-  quality_ = lineLabel(central);
+  quality_ = new ElidedLabel(central);
   quality_->setContentsMargins(8, 6, 8, 1);
   QFont bold = font();
   bold.setBold(true);
   quality_->setFont(bold);
-  run_ = lineLabel(central);
+  run_ = new ElidedLabel(central);
   run_->setContentsMargins(8, 1, 8, 6);
-  auto* help = lineLabel(central);
-  help->setText(QString::fromUtf8(kHelp));
-  help->setToolTip(help->text());
+  auto* help = new ElidedLabel(central);
+  help->setLine(QString::fromUtf8(kHelp));
   help->setContentsMargins(8, 4, 8, 4);
   help->setForegroundRole(QPalette::PlaceholderText);
 
@@ -71,8 +64,8 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
 void MainWindow::open(const QString& path) {
   profile_.reset();
   setWindowTitle(path + QStringLiteral(" - Warpmeter"));
-  quality_->setText(QStringLiteral("reading ..."));
-  run_->setText(path);
+  quality_->setLine(QStringLiteral("reading ..."));
+  run_->setLine(path);
   timeline_->setMessage(QStringLiteral("Reading the file"));
   loader_.load(path);
 }
@@ -100,10 +93,9 @@ void MainWindow::showHeader() {
   QPalette colors = palette();
   if (!header.complete) colors.setColor(QPalette::WindowText, QColor(theme.warning));
   quality_->setPalette(colors);
-  quality_->setText(header.quality);
-  quality_->setToolTip(header.details.isEmpty() ? header.quality : header.details);
-  run_->setText(header.run);
-  run_->setToolTip(header.run);
+  quality_->setLine(header.quality);
+  if (!header.details.isEmpty()) quality_->setToolTip(header.details);
+  run_->setLine(header.run);
 }
 
 void MainWindow::addKey(std::initializer_list<QKeySequence> keys, std::function<void()> act) {

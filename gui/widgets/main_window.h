@@ -2,13 +2,13 @@
 // MainWindow: header, timeline, kernel table, help line; and the keys.
 #pragma once
 
-#include <QLabel>
 #include <QMainWindow>
 #include <QSplitter>
 #include <functional>
 
 #include "models/profile_loader.h"
 #include "models/view_state.h"
+#include "widgets/elided_label.h"
 #include "widgets/kernel_table.h"
 #include "widgets/timeline_view.h"
 
@@ -27,7 +27,7 @@ class MainWindow : public QMainWindow {
   const LoadedProfile* profile() const { return profile_.get(); }
 
  signals:
-  void opened();                 // everything of the file is shown
+  void opened();  // everything of the file is shown
   void openFailed(QString message);
 
  protected:
@@ -43,8 +43,8 @@ class MainWindow : public QMainWindow {
   ViewState state_;
   ProfileLoader loader_;
   std::shared_ptr<const LoadedProfile> profile_;
-  QLabel* quality_;
-  QLabel* run_;
+  ElidedLabel* quality_;
+  ElidedLabel* run_;
   QSplitter* splitter_;
   TimelineView* timeline_;
   KernelTable* kernels_;

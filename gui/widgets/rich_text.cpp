@@ -22,8 +22,10 @@ QString escaped(const std::string& text, int longest) {
 
 }  // namespace
 
-QString richText(const std::string& title, std::span<const std::pair<std::string, std::string>> lines, int longestTitle) {
-  QString html = QStringLiteral("<b>%1</b><table cellspacing='0' cellpadding='0'>").arg(escaped(title, longestTitle));
+QString richText(const std::string& title, std::span<const std::pair<std::string, std::string>> lines,
+                 int longestTitle) {
+  QString html =
+      QStringLiteral("<b>%1</b><table cellspacing='0' cellpadding='0'>").arg(escaped(title, longestTitle));
   for (const auto& [name, value] : lines) {
     html += QStringLiteral("<tr><td style='padding-right:12px'>%1</td><td>%2</td></tr>")
                 .arg(escaped(name, kLongestValue), escaped(value, kLongestValue));

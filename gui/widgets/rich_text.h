@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names and values as a small table in rich text; everything is escaped (templates are full of angle brackets).
+// Names and values as a small table in rich text; everything is escaped (templates are full of angle
+// brackets).
 #pragma once
 
 #include <QString>
@@ -9,6 +10,7 @@
 
 namespace warpmeter::gui {
 
-QString richText(const std::string& title, std::span<const std::pair<std::string, std::string>> lines, int longestTitle);
+QString richText(const std::string& title, std::span<const std::pair<std::string, std::string>> lines,
+                 int longestTitle);
 
 }  // namespace warpmeter::gui

@@ -18,7 +18,8 @@ void forVisibleLanes(const TimelinePicture& p, Visit visit) {
     LaneBox box = p.boxes[i];
     box.top += shift;
     box.rowTop += shift;
-    if (box.bottom() > p.geometry.plot.top() && box.top <= p.geometry.plot.bottom()) visit(p.lanes.lanes()[i], box);
+    if (box.bottom() > p.geometry.plot.top() && box.top <= p.geometry.plot.bottom())
+      visit(p.lanes.lanes()[i], box);
   }
 }
 

@@ -14,9 +14,9 @@ namespace warpmeter::gui {
 
 // Where the parts of the view lie, in viewport coordinates.
 struct TimelineGeometry {
-  QRect ruler;    // time labels, right of the label column
-  QRect plot;     // bars
-  QRect labels;   // names of the lanes, left of the plot
+  QRect ruler;   // time labels, right of the label column
+  QRect plot;    // bars
+  QRect labels;  // names of the lanes, left of the plot
 };
 
 struct TimelinePicture {

@@ -13,21 +13,27 @@ namespace warpmeter::gui {
 namespace {
 
 constexpr int kRulerPx = 30;
-constexpr int kTickLabelPx = 90;
+constexpr int kTickLabelPx = 76;
 constexpr int kHoverReachPx = 3;
-constexpr double kZoomPerNotch = 0.8;   // of the visible time, for one notch of 120 units
-constexpr double kContext = 0.6;        // on both sides of what zoomTo() shows
+constexpr double kZoomPerNotch = 0.8;  // of the visible time, for one notch of 120 units
+constexpr double kContext = 0.6;       // on both sides of what zoomTo() shows
 
 }  // namespace
 
 TimelineView::TimelineView(ViewState* state, QWidget* parent)
-    : QAbstractScrollArea(parent), state_(state), theme_(Theme::from(palette())), hoverBox_(new HoverBox(viewport())) {
+    : QAbstractScrollArea(parent),
+      state_(state),
+      theme_(Theme::from(palette())),
+      hoverBox_(new HoverBox(viewport())) {
   setFrameStyle(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setFocusPolicy(Qt::StrongFocus);
   viewport()->setMouseTracking(true);
   viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
-  connect(state_, &ViewState::visibleChanged, this, &TimelineView::invalidate);
+  connect(state_, &ViewState::visibleChanged, this, [this] {
+    state_->setHovered(std::nullopt);  // the bar has moved away under the pointer
+    invalidate();
+  });
   connect(state_, &ViewState::hoveredChanged, this, &TimelineView::updateHover);
   connect(state_, &ViewState::selectionChanged, this, &TimelineView::updateSelection);
 }
@@ -48,7 +54,8 @@ void TimelineView::setMessage(const QString& message) {
 void TimelineView::zoom(double factor) {
   const QRect plot = geometryOfParts().plot;
   const QPoint pointer = viewport()->mapFromGlobal(QCursor::pos());
-  const double x = viewport()->underMouse() && plot.contains(pointer) ? pointer.x() - plot.left() : plot.width() / 2.0;
+  const double x =
+      viewport()->underMouse() && plot.contains(pointer) ? pointer.x() - plot.left() : plot.width() / 2.0;
   state_->zoomAt(x, factor, plot.width());
 }
 
@@ -66,7 +73,9 @@ TimelineGeometry TimelineView::geometryOfParts() const {
   const int column = labelColumnWidth(lanes_, fontMetrics(), all.width());
   const int plotWidth = std::max(all.width() - column, 1);
   const int plotHeight = std::max(all.height() - kRulerPx, 1);
-  return {{column, 0, plotWidth, kRulerPx}, {column, kRulerPx, plotWidth, plotHeight}, {0, kRulerPx, column, plotHeight}};
+  return {{column, 0, plotWidth, kRulerPx},
+          {column, kRulerPx, plotWidth, plotHeight},
+          {0, kRulerPx, column, plotHeight}};
 }
 
 TimeAxis TimelineView::axis() const { return {state_->visible(), geometryOfParts().plot.width()}; }
@@ -144,7 +153,8 @@ std::optional<QRect> TimelineView::hoveredRect() const {
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     const Lane& lane = lanes_.lanes()[i];
     if (lane.kind != LaneKind::track || lane.track != hovered->track) continue;
-    const int top = boxes_[i].rowTop + static_cast<int>(hovered->row) * boxes_[i].rowHeight - verticalScrollBar()->value();
+    const int top = boxes_[i].rowTop + static_cast<int>(hovered->row) * boxes_[i].rowHeight -
+                    verticalScrollBar()->value();
     return barRect(axis(), hoveredSpan_.startNs, hoveredSpan_.endNs, top, boxes_[i].rowHeight);
   }
   return std::nullopt;
@@ -155,7 +165,8 @@ void TimelineView::paintEvent(QPaintEvent*) {
   if (lanes_.lanes().empty()) {
     painter.fillRect(viewport()->rect(), QColor(theme_.base));
     painter.setPen(QColor(theme_.dimText));
-    painter.drawText(viewport()->rect().adjusted(20, 20, -20, -20), Qt::AlignCenter | Qt::TextWordWrap, message_);
+    painter.drawText(viewport()->rect().adjusted(20, 20, -20, -20), Qt::AlignCenter | Qt::TextWordWrap,
+                     message_);
     return;
   }
   if (stale_) rebuild();

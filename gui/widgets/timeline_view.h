@@ -56,7 +56,7 @@ class TimelineView : public QAbstractScrollArea {
   const analyzer::Timeline* timeline() const { return profile_ ? profile_->timeline.get() : nullptr; }
   TimeAxis axis() const;
   void layoutLanes();
-  void invalidate();             // the picture must be made anew
+  void invalidate();  // the picture must be made anew
   void rebuild();
   void updateSelection();
   void updateHover();
@@ -76,8 +76,8 @@ class TimelineView : public QAbstractScrollArea {
   bool stale_ = true;
   bool announced_ = false;
   HoverBox* hoverBox_;
-  QPoint pointer_;               // where the mouse was last, in the viewport
-  TimeSpan hoveredSpan_;         // of ViewState::hovered()
+  QPoint pointer_;        // where the mouse was last, in the viewport
+  TimeSpan hoveredSpan_;  // of ViewState::hovered()
 
   struct Drag {
     QPoint from;

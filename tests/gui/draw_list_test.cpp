@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is drawn where, without painting.
+#include "models/draw_list.h"
+
 #include <gtest/gtest.h>
 
 #include <QFont>
 
 #include "gui/small_profile.h"
-#include "models/draw_list.h"
 
 namespace warpmeter::gui {
 namespace {
@@ -23,7 +24,8 @@ class Drawing : public testing::Test {
     boxes_ = lanes_.boxes(700);
   }
   void draw(TimeSpan visible, int widthPx, int scrollY = 0, int heightPx = 700) {
-    list_.build({lanes_, boxes_, profile_->colors, highlight_, theme_, metrics_, TimeAxis(visible, widthPx), scrollY, heightPx});
+    list_.build({lanes_, boxes_, profile_->colors, highlight_, theme_, metrics_, TimeAxis(visible, widthPx),
+                 scrollY, heightPx});
   }
   // The lane of the first track of that kind whose text contains `text`.
   std::size_t laneOf(const QString& text) const {
@@ -105,7 +107,8 @@ TEST_F(Drawing, ASelectedFunctionStaysAndTheRestFades) {
   bool kept = false, strip = false;
   for (const ColorBatch& batch : list_.batches()) {
     EXPECT_NE(batch.color, profile_->colors.ofFunction(kernels.functions[0].function));
-    if (batch.color == profile_->colors.ofFunction(beta)) kept = batch.rects.size() == 1 && batch.rects[0].left() == 200;
+    if (batch.color == profile_->colors.ofFunction(beta))
+      kept = batch.rects.size() == 1 && batch.rects[0].left() == 200;
     if (batch.color == theme_.accent) strip = batch.rects.size() == 1 && batch.rects[0].left() == 200;
   }
   EXPECT_TRUE(kept);

@@ -16,9 +16,11 @@ using test::writeSmallProfile;
 
 struct Recorder {
   explicit Recorder(ProfileLoader& loader) {
-    QObject::connect(&loader, &ProfileLoader::loaded, &loader, [this](const auto& p) { profiles.push_back(p); });
+    QObject::connect(&loader, &ProfileLoader::loaded, &loader,
+                     [this](const auto& p) { profiles.push_back(p); });
     QObject::connect(&loader, &ProfileLoader::failed, &loader, [this](const QString& m) { errors << m; });
-    QObject::connect(&loader, &ProfileLoader::progressed, &loader, [this](double f) { fractions.push_back(f); });
+    QObject::connect(&loader, &ProfileLoader::progressed, &loader,
+                     [this](double f) { fractions.push_back(f); });
   }
   bool finished() const { return !errors.isEmpty() || (!profiles.empty() && profiles.back()->complete()); }
   std::vector<std::shared_ptr<const LoadedProfile>> profiles;

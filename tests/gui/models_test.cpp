@@ -67,11 +67,12 @@ TEST_F(Models, RowAtFindsWhatTheBoxesSay) {
   LaneModel lanes;
   lanes.setTimeline(profile_->timeline);
   const std::vector<LaneBox> boxes = lanes.boxes(600);
-  EXPECT_FALSE(rowAt(lanes.lanes(), boxes, 0));                        // the process line
+  EXPECT_FALSE(rowAt(lanes.lanes(), boxes, 0));  // the process line
   EXPECT_FALSE(rowAt(lanes.lanes(), boxes, boxes.back().bottom()));
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     for (int row = 0; row < lanes.lanes()[i].rows; ++row) {
-      const auto at = rowAt(lanes.lanes(), boxes, boxes[i].rowTop + row * boxes[i].rowHeight + boxes[i].rowHeight / 2);
+      const auto at =
+          rowAt(lanes.lanes(), boxes, boxes[i].rowTop + row * boxes[i].rowHeight + boxes[i].rowHeight / 2);
       ASSERT_TRUE(at);
       EXPECT_EQ(at->lane, i);
       EXPECT_EQ(at->row, row);
@@ -89,7 +90,8 @@ TEST_F(Models, TheTableShowsTheSummary) {
   EXPECT_EQ(textsOf(model, KernelTableModel::calls), QStringList({"3", "1"}));
   EXPECT_EQ(textsOf(model, KernelTableModel::median), QStringList({"100 us", "50.0 us"}));
   // 64 registers on cc 9.0: 65536 / (64 * 32) = 32 of 64 warps.
-  EXPECT_TRUE(textsOf(model, KernelTableModel::occupancy)[0].startsWith("50")) << textsOf(model, KernelTableModel::occupancy)[0].toStdString();
+  EXPECT_TRUE(textsOf(model, KernelTableModel::occupancy)[0].startsWith("50"))
+      << textsOf(model, KernelTableModel::occupancy)[0].toStdString();
   EXPECT_TRUE(textsOf(model, KernelTableModel::heldBy)[0].contains("registers"));
   EXPECT_TRUE(model.missingReason().isEmpty()) << model.missingReason().toStdString();
 }

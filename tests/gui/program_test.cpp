@@ -25,7 +25,8 @@ Outcome runGui(const QStringList& arguments) {
   process.start(QStringLiteral(WARPMETER_BINARY_DIR "/bin/warpmeter-gui"), arguments);
   if (!process.waitForFinished(60'000)) process.kill();
   return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
-          QString::fromUtf8(process.readAllStandardOutput()), QString::fromUtf8(process.readAllStandardError())};
+          QString::fromUtf8(process.readAllStandardOutput()),
+          QString::fromUtf8(process.readAllStandardError())};
 }
 
 bool isOneLine(const QString& text) { return text.endsWith(u'\n') && text.count(u'\n') == 1; }
@@ -70,8 +71,9 @@ TEST(Program, BadInputIsOneLineAndTwo) {
 TEST(Program, BadUsageIsOneLineAndTwo) {
   const auto small = test::writeSmallProfile();
   for (const QStringList& arguments :
-       {QStringList{}, QStringList{small->path, "--size", "wide"}, QStringList{small->path, "--size", "10x10"},
-        QStringList{small->path, "--no-such-option"}, QStringList{small->path},  // no display for a window
+       {QStringList{}, QStringList{small->path, "--size", "wide"},
+        QStringList{small->path, "--size", "10x10"}, QStringList{small->path, "--no-such-option"},
+        QStringList{small->path},  // no display for a window
         QStringList{small->path, "--screenshot", small->dir.filePath("no/such/folder.png")}}) {
     const Outcome outcome = runGui(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments.join(' ').toStdString();

@@ -75,7 +75,8 @@ std::shared_ptr<const LoadedProfile> loadAll(const QString& path) {
   QObject::connect(&loader, &ProfileLoader::loaded, &loader, [&out](const auto& profile) {
     if (profile->complete()) out = profile;
   });
-  QObject::connect(&loader, &ProfileLoader::failed, &loader, [&error](const QString& message) { error = message; });
+  QObject::connect(&loader, &ProfileLoader::failed, &loader,
+                   [&error](const QString& message) { error = message; });
   loader.load(path);
   EXPECT_TRUE(waitUntil([&] { return out || !error.isEmpty(); })) << "timed out";
   EXPECT_TRUE(error.isEmpty()) << error.toStdString();

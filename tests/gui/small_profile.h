@@ -14,7 +14,8 @@ namespace warpmeter::gui::test {
 // One process "train" (pid 100) on one H200. Times in us:
 //   stream 7:  alpha 100-200, beta 200-250, alpha 300-320 (one launch each; alpha 256 threads, beta 1024)
 //   stream 13: alpha 150-400, copy host to device 450-500
-//   thread 100: cudaLaunchKernel 90-95, nested driver call 91-93; NVTX "step" 80-600 with "inner" 90-300 in it
+//   thread 100: cudaLaunchKernel 90-95, nested driver call 91-93; NVTX "step" 80-600 with "inner" 90-300 in
+//   it
 struct SmallProfile {
   QTemporaryDir dir;
   QString path;

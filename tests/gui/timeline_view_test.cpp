@@ -47,7 +47,8 @@ class Window : public testing::Test {
   }
 
   void mouse(QEvent::Type type, QPoint at, Qt::MouseButton button, Qt::MouseButtons buttons) {
-    QMouseEvent event(type, QPointF(at), view().viewport()->mapToGlobal(QPointF(at)), button, buttons, Qt::NoModifier);
+    QMouseEvent event(type, QPointF(at), view().viewport()->mapToGlobal(QPointF(at)), button, buttons,
+                      Qt::NoModifier);
     QApplication::sendEvent(view().viewport(), &event);
   }
   void click(QPoint at) {
@@ -55,8 +56,8 @@ class Window : public testing::Test {
     mouse(QEvent::MouseButtonRelease, at, Qt::LeftButton, Qt::NoButton);
   }
   void wheel(QPoint at, QPoint turn, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-    QWheelEvent event(QPointF(at), view().viewport()->mapToGlobal(QPointF(at)), {}, turn, Qt::NoButton, modifiers,
-                      Qt::NoScrollPhase, false);
+    QWheelEvent event(QPointF(at), view().viewport()->mapToGlobal(QPointF(at)), {}, turn, Qt::NoButton,
+                      modifiers, Qt::NoScrollPhase, false);
     QApplication::sendEvent(view().viewport(), &event);
   }
 
@@ -113,6 +114,14 @@ TEST_F(Window, HoverFindsTheBarAndDescribesIt) {
   mouse(QEvent::MouseMove, pointOf("stream 7", 275'000), Qt::NoButton, Qt::NoButton);  // between two kernels
   EXPECT_FALSE(state().hovered());
   EXPECT_FALSE(box->isVisible());
+}
+
+TEST_F(Window, ZoomingEndsTheHover) {
+  mouse(QEvent::MouseMove, pointOf("stream 7", 225'000), Qt::NoButton, Qt::NoButton);
+  ASSERT_TRUE(state().hovered());
+  state().fitAll();
+  EXPECT_FALSE(state().hovered());
+  EXPECT_FALSE(view().findChild<HoverBox*>()->isVisible());
 }
 
 TEST_F(Window, AClickSelectsTheKernelInBothViews) {
