@@ -20,7 +20,9 @@ Result<analyzer::ProfileView> loadView(const std::filesystem::path& file, analyz
   options.tables = tables;
   options.progress = [&](double fraction) {
     const int percent = static_cast<int>(fraction * 100);
-    if (!terminal || percent == shown || Clock::now() - begin < std::chrono::milliseconds(500)) return;
+    if (!terminal || percent >= 100 || percent == shown ||
+        Clock::now() - begin < std::chrono::milliseconds(500))
+      return;
     shown = percent;
     std::fprintf(stderr, "\rloading %d %%", percent);
   };
