@@ -20,9 +20,10 @@ function(warpmeter_library name)
   warpmeter_sanitize(${name})
 endfunction()
 
-# fmt is used header-only: the distribution has no static libfmt, and the portable build may need none.
+# fmt: shared in development (a third of the compile time), header-only where the build must run elsewhere: the
+# distribution has no static libfmt.
 add_library(warpmeter_fmt INTERFACE)
-target_link_libraries(warpmeter_fmt INTERFACE fmt::fmt-header-only)
+target_link_libraries(warpmeter_fmt INTERFACE $<IF:$<BOOL:${WARPMETER_STATIC}>,fmt::fmt-header-only,fmt::fmt>)
 
 # SQLite: shared in development, static where the build must run elsewhere.
 add_library(warpmeter_sqlite INTERFACE)

@@ -32,7 +32,7 @@ ONLY_IN = [
     (re.compile(r"^Q[A-Z]"), {"gui", "gui/models"}),
     (re.compile(r"^fmt/"), {"profile", "collector/recorder", "analyzer", "cli", "gui", "gui/models"}),
     (re.compile(r"^nlohmann/"), {"cli"}),
-    (re.compile(r"^CLI/"), {"cli", "kernels"}),
+    (re.compile(r"^CLI/"), {"cli", "gui"}),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SQL = re.compile(r'"\s*(SELECT|INSERT|CREATE TABLE|PRAGMA)\s')
