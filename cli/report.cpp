@@ -39,7 +39,7 @@ std::string nextLine(const ReportData& data, const ReportOptions& options) {
     line = fmt::format(
         "next: warpmeter report {} --kernel {}", file,
         shellQuoted(harmless(std::string_view(data.kernels.functions.front().shortName).substr(0, 32))));
-  if (access((installation().prefix / "bin/warpmeter-gui").c_str(), X_OK) == 0)
+  if (options.window)
     line += fmt::format("{} warpmeter-gui {}", line.empty() ? "next:" : " |", file);
   return line.empty() ? "" : line + "\n";
 }
@@ -109,6 +109,7 @@ std::string reportText(const ReportData& data, const ReportOptions& options, con
 int runReport(const Arguments& arguments) {
   const std::filesystem::path file = arguments.positionals.at(0);
   ReportOptions options;
+  options.window = access((installation().prefix / "bin/warpmeter-gui").c_str(), X_OK) == 0;
   if (const auto top = arguments.whole(Opt::top)) options.top = static_cast<std::size_t>(*top);
   options.kernel = arguments.text(Opt::kernel);
   options.nvtx = arguments.has(Opt::nvtx);

@@ -39,6 +39,7 @@ struct ReportOptions {
   std::optional<std::size_t> top;  // nullopt: ten, and fewer when the rest is below 2 %
   std::string kernel;              // only functions whose names contain this
   bool nvtx = false, all = false, fullNames = false;
+  bool window = false;             // warpmeter-gui is installed beside us: name it as a next step
 };
 
 Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx);

@@ -124,7 +124,8 @@ std::string streamsText(const ReportData& data, const ReportOptions& options, co
     const auto gpu = data.gpus.size() > 1 && c.gpu != analyzer::kNone
                          ? fmt::format("GPU {}: ", data.view.gpus()[c.gpu].info.id)
                          : "";
-    out += style.line(label + gpu + line) + "\n";
+    const auto width = style.width == 0 ? std::size_t{100000} : style.width - 11;
+    out += label + wrapped(gpu + line, width, 11) + "\n";
     if (options.all) out += streamTable(data, c, style);
   }
   return out;
