@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast rows go into a profile and come out again. One kernel row per two API rows, all columns filled, WAL,
-// a commit every 250 ms as the recorder does it, and a producer thread that makes the rows and otherwise spins, so
-// that a machine of two cores has none idle.
+// How fast rows go into a profile and come out again. One kernel row per two API rows, all columns filled,
+// WAL, a commit every 250 ms as the recorder does it, and a producer thread that makes the rows and otherwise
+// spins, so that a machine of two cores has none idle.
 //
 //   profile_writer_bench [--benchmark_filter=Write|Read]
 //   WARPMETER_BENCH_ROWS=20000000  rows to write (default)   WARPMETER_BENCH_DIR=.  where
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -15,10 +19,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <benchmark/benchmark.h>
-#include <fmt/format.h>
-#include <sys/resource.h>
 
 #include "warpmeter/profile/reader.h"
 #include "warpmeter/profile/writer.h"
@@ -37,7 +37,8 @@ struct Batch {
   std::atomic<bool> full{false};
 };
 
-// Values of the sizes that a real recording has: ids, times growing by microseconds, names out of a few hundred.
+// Values of the sizes that a real recording has: ids, times growing by microseconds, names out of a few
+// hundred.
 void fill(Batch& batch, std::int64_t& n) {
   constexpr std::int64_t kPid = 91186;
   for (std::size_t i = 0; i < kKernelsPerBatch; ++i, ++n) {
@@ -196,7 +197,8 @@ const std::filesystem::path& readFile(benchmark::State& state) {
   if (Result<void> r = writer.commit(); !r) state.SkipWithError(r.error().message.c_str());
   const auto before = Clock::now();
   if (Result<bool> r = writer.finish(SessionInfo{}); !r) state.SkipWithError(r.error().message.c_str());
-  fmt::print(stderr, "finish() of 3 M rows: {:.2f} s\n", std::chrono::duration<double>(Clock::now() - before).count());
+  fmt::print(stderr, "finish() of 3 M rows: {:.2f} s\n",
+             std::chrono::duration<double>(Clock::now() - before).count());
   return path;
 }
 
@@ -220,7 +222,9 @@ void Read(benchmark::State& state) {
     std::vector<std::jthread> pool;
     for (std::int64_t i = 0; i < threads; ++i) {
       pool.emplace_back([&, i] {
-        const auto share = [&](std::int64_t end) { return RowRange{end * i / threads, end * (i + 1) / threads}; };
+        const auto share = [&](std::int64_t end) {
+          return RowRange{end * i / threads, end * (i + 1) / threads};
+        };
         readRange<KernelRow>(*reader, share(reader->rowEnd<KernelRow>()), rows);
         readRange<ApiRow>(*reader, share(reader->rowEnd<ApiRow>()), rows);
       });

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "file_probe.h"
 
-#include <array>
-#include <cerrno>
-#include <string_view>
-
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <array>
+#include <cerrno>
+#include <string_view>
 
 #include "schema_text.h"
 #include "sqlite_db.h"
@@ -59,8 +58,9 @@ Error explainForeign(const fs::path& path) {
   const bool json = firstSign != std::string_view::npos && (text[firstSign] == '{' || text[firstSign] == '[');
   const bool gzip = text.starts_with("\x1f\x8b");
   if (json || (gzip && ends(".json.gz"))) {
-    return make(ErrorKind::unsupported, path,
-                "Kineto trace: import is not built yet, only Warpmeter files and nsys .sqlite exports can be read");
+    return make(
+        ErrorKind::unsupported, path,
+        "Kineto trace: import is not built yet, only Warpmeter files and nsys .sqlite exports can be read");
   }
   if (ends(".nsys-rep") || ends(".qdrep")) {
     return make(ErrorKind::foreign, path, "an nsys report: convert it with nsys export --type sqlite first");
@@ -71,8 +71,8 @@ Error explainForeign(const fs::path& path) {
 std::string percentEncoded(const std::string& path) {
   std::string out;
   for (const char c : path) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
-                       c == '.' || c == '-' || c == '_' || c == '~';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '/' || c == '.' || c == '-' || c == '_' || c == '~';
     out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return out;
@@ -95,11 +95,13 @@ int tryOpen(const OpenedFile& file, Db& db) {
 }
 
 bool hasTable(const Db& db, const char* name) {
-  return db.scalar(fmt::format("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{}'", name)) > 0;
+  return db.scalar(fmt::format("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{}'",
+                               name)) > 0;
 }
 
 bool hasColumn(const Db& db, const char* table, const char* column) {
-  return db.scalar(fmt::format("SELECT count(*) FROM pragma_table_info('{}') WHERE name = '{}'", table, column)) > 0;
+  return db.scalar(fmt::format("SELECT count(*) FROM pragma_table_info('{}') WHERE name = '{}'", table,
+                               column)) > 0;
 }
 
 bool looksLikeNsys(const Db& db) {
@@ -111,7 +113,8 @@ bool looksLikeNsys(const Db& db) {
     }
     return hasColumn(db, kKernels, "shortName") || hasColumn(db, kKernels, "demangledName");
   }
-  for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"}) {
+  for (const char* table :
+       {"META_DATA_EXPORT", "EXPORT_META_DATA", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"}) {
     if (hasTable(db, table)) return true;
   }
   return false;
@@ -131,9 +134,10 @@ Result<FileKind> kindOf(const Db& db, const fs::path& path) {
     const std::int64_t version = db.scalar("PRAGMA user_version");
     const std::int64_t major = version >> 16, minor = version & 0xffff;
     if (major > kFormatMajor) {
-      return make(ErrorKind::newerMajor, path,
-                  fmt::format("written in format {}.{} by a newer Warpmeter, this one reads up to {}.x: update it",
-                              major, minor, kFormatMajor));
+      return make(
+          ErrorKind::newerMajor, path,
+          fmt::format("written in format {}.{} by a newer Warpmeter, this one reads up to {}.x: update it",
+                      major, minor, kFormatMajor));
     }
     if (!hasTable(db, "WM_SESSION")) {
       return make(ErrorKind::truncated, path, "has no session: the recorder was stopped while creating it");
@@ -141,7 +145,8 @@ Result<FileKind> kindOf(const Db& db, const fs::path& path) {
     return FileKind::warpmeter;
   }
   if (looksLikeNsys(db)) return FileKind::nsys;
-  return make(ErrorKind::foreign, path, "is an SQLite database, but neither a Warpmeter file nor an nsys export");
+  return make(ErrorKind::foreign, path,
+              "is an SQLite database, but neither a Warpmeter file nor an nsys export");
 }
 
 }  // namespace

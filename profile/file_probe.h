@@ -13,9 +13,9 @@
 namespace warpmeter {
 
 struct OpenedFile {
-  std::string uri;                     // for sqlite3_open_v2 with SQLITE_OPEN_URI
+  std::string uri;  // for sqlite3_open_v2 with SQLITE_OPEN_URI
   int flags = 0;
-  std::optional<TemporaryCopy> copy;   // what uri points to, where the original could not be read in place
+  std::optional<TemporaryCopy> copy;  // what uri points to, where the original could not be read in place
   FileKind kind = FileKind::warpmeter;
 };
 

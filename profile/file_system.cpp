@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "file_system.h"
 
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <limits>
 #include <string>
 #include <system_error>
 #include <utility>
-
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-#include <unistd.h>
 
 #include "sqlite_db.h"
 
@@ -39,7 +39,8 @@ bool isNetworkFileSystem(const fs::path& folder) {
     case 0x01161970:  // GFS2
     case 0x7461636f:  // OCFS2
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -104,8 +105,9 @@ Result<TemporaryCopy> TemporaryCopy::make(const fs::path& file) {
     if (Result<void> copied = copyParts(file, copy.file_); !copied) return std::move(copied).error();
     if (fingerprint(file) == before) return copy;
   }
-  return Error{ErrorKind::busy, file.string() + ": is being written and its folder is read-only: copy it when "
-                                                "the recording has ended"};
+  return Error{ErrorKind::busy, file.string() +
+                                    ": is being written and its folder is read-only: copy it when "
+                                    "the recording has ended"};
 }
 
 TemporaryCopy::TemporaryCopy(TemporaryCopy&& other) noexcept

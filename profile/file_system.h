@@ -19,7 +19,8 @@ std::optional<std::int64_t> fileSizeLimit();
 
 bool isWritableFolder(const std::filesystem::path& folder);
 std::filesystem::path folderOf(const std::filesystem::path& file);
-std::filesystem::path beside(const std::filesystem::path& file, const char* suffix);  // FILE + "-wal" and so on
+std::filesystem::path beside(const std::filesystem::path& file,
+                             const char* suffix);  // FILE + "-wal" and so on
 
 // A private folder (0700) under $TMPDIR that holds copies of `file` and of what stands beside it ("-wal",
 // "-journal"); removed with the object.

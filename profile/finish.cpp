@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "finish.h"
 
-#include <cerrno>
-#include <thread>
-
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <cerrno>
+#include <thread>
 
 #include "file_system.h"
 #include "schema_text.h"
@@ -47,7 +46,8 @@ class RecordingLock {
     fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (fd_ < 0) return errnoError(errno, path, "open it for finishing");
     if (isNetworkFileSystem(folderOf(path)) || flock(fd_, LOCK_EX | LOCK_NB) == 0) return {};
-    return Error{ErrorKind::busy, fmt::format("{}: is still being recorded: wait for its end", path.string())};
+    return Error{ErrorKind::busy,
+                 fmt::format("{}: is still being recorded: wait for its end", path.string())};
   }
 
  private:
@@ -89,7 +89,8 @@ Result<void> finishFile(const std::filesystem::path& path) {
     Result<ProfileReader> reader = ProfileReader::open(path);
     if (!reader) return std::move(reader).error();
     if (reader->kind() != FileKind::warpmeter) {
-      return Error{ErrorKind::usage, fmt::format("{}: is not Warpmeter's own: nothing to finish", path.string())};
+      return Error{ErrorKind::usage,
+                   fmt::format("{}: is not Warpmeter's own: nothing to finish", path.string())};
     }
   }
   RecordingLock lock;

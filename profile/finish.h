@@ -15,7 +15,8 @@ Result<void> createIndexes(Db& db, const std::filesystem::path& path);
 Result<void> writeOverview(Db& db, const std::filesystem::path& path);  // overview.cpp
 Result<void> markFinished(Db& db, const std::filesystem::path& path);
 
-// False: somebody else held the file for the whole `patience`; it stays in WAL mode, which is as good to read.
+// False: somebody else held the file for the whole `patience`; it stays in WAL mode, which is as good to
+// read.
 bool leaveWal(Db& db, std::chrono::milliseconds patience);
 
 }  // namespace warpmeter

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// WM_OVERVIEW: for every lane (process, device, context, stream) and every 1/4096 of the run the time in which
-// something ran there (union, not sum) and the kernel that filled most of it. One pass over the rows in order of start,
-// which the indexes on start give without sorting.
+// WM_OVERVIEW: for every lane (process, device, context, stream) and every 1/4096 of the run the time in
+// which something ran there (union, not sum) and the kernel that filled most of it. One pass over the rows in
+// order of start, which the indexes on start give without sorting.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -105,7 +105,8 @@ constexpr const char* kRange =
     "UNION ALL SELECT min(start), max(\"end\") FROM CUPTI_ACTIVITY_KIND_MEMSET)";
 
 constexpr const char* kRows =
-    "SELECT globalPid, deviceId, contextId, streamId, start, \"end\", shortName FROM CUPTI_ACTIVITY_KIND_KERNEL "
+    "SELECT globalPid, deviceId, contextId, streamId, start, \"end\", shortName FROM "
+    "CUPTI_ACTIVITY_KIND_KERNEL "
     "UNION ALL SELECT globalPid, deviceId, contextId, streamId, start, \"end\", NULL "
     "FROM CUPTI_ACTIVITY_KIND_MEMCPY "
     "UNION ALL SELECT globalPid, deviceId, contextId, streamId, start, \"end\", NULL "
@@ -120,7 +121,8 @@ bool fill(Db& db) {
   const Scale scale{first, std::max<std::int64_t>(1, (last - first + kBuckets - 1) / kBuckets)};
 
   Statement session, insert, rows;
-  if (session.prepare(db.get(), "UPDATE WM_SESSION SET overviewStart = ?, overviewBucketNs = ?") != SQLITE_OK ||
+  if (session.prepare(db.get(), "UPDATE WM_SESSION SET overviewStart = ?, overviewBucketNs = ?") !=
+          SQLITE_OK ||
       insert.prepare(db.get(), "INSERT INTO WM_OVERVIEW VALUES (?, ?, ?, ?, ?, ?, ?)") != SQLITE_OK ||
       rows.prepare(db.get(), kRows) != SQLITE_OK) {
     return false;
@@ -140,7 +142,8 @@ bool fill(Db& db) {
 }  // namespace
 
 Result<void> writeOverview(Db& db, const std::filesystem::path& path) {
-  if (db.exec("BEGIN; DELETE FROM WM_OVERVIEW") == SQLITE_OK && fill(db) && db.exec("COMMIT") == SQLITE_OK) return {};
+  if (db.exec("BEGIN; DELETE FROM WM_OVERVIEW") == SQLITE_OK && fill(db) && db.exec("COMMIT") == SQLITE_OK)
+    return {};
   Error error = toError(db.get(), path, "write the overview");
   db.exec("ROLLBACK");
   return error;

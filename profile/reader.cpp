@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpmeter/profile/reader.h"
 
-#include <utility>
-
 #include <fmt/format.h>
+
+#include <utility>
 
 #include "reader_impl.h"
 
@@ -77,9 +77,10 @@ bool ProfileReader::unfinished() const {
 Result<std::vector<StringEntry>> ProfileReader::strings() const {
   std::vector<StringEntry> result;
   if (impl_->hasTable("StringIds")) {
-    const Result<void> read = impl_->forEach(
-        "SELECT id, value FROM StringIds ORDER BY id",
-        [&](const Statement& row) { result.push_back({row.integer(0), row.text(1)}); });
+    const Result<void> read =
+        impl_->forEach("SELECT id, value FROM StringIds ORDER BY id", [&](const Statement& row) {
+          result.push_back({row.integer(0), row.text(1)});
+        });
     if (!read) return read.error();
   }
   if (Result<void> loaded = impl_->loadNvtxTexts(); !loaded) return std::move(loaded).error();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables with few rows: session, processes, GPUs, and what nsys files of all ages have in their place.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
-
-#include <fmt/format.h>
 
 #include "quoting.h"
 #include "reader_impl.h"
@@ -45,9 +45,9 @@ Result<SessionInfo> ProfileReader::session() const {
       s.nvtxRequested = row.integer(10) == 1;
       s.apiMode = row.text(11);
     };
-    const std::string sql = impl.select("WM_SESSION", {"utcEpochNs", "monotonicNs", "boottimeNs", "started", "ended",
-                                                       "endedHow", "hostname", "warpmeterVersion", "driverVersion",
-                                                       "counters", "nvtxRequested", "apiMode"});
+    const std::string sql = impl.select(
+        "WM_SESSION", {"utcEpochNs", "monotonicNs", "boottimeNs", "started", "ended", "endedHow", "hostname",
+                       "warpmeterVersion", "driverVersion", "counters", "nvtxRequested", "apiMode"});
     if (const Result<void> read = impl_->forEach(sql, take); !read) return read.error();
     return s;
   }
@@ -97,11 +97,11 @@ ProcessInfo ownProcess(const Statement& row) {
 Result<std::vector<ProcessInfo>> ProfileReader::processes() const {
   std::vector<ProcessInfo> result;
   if (kind() == FileKind::warpmeter) {
-    const std::string sql = impl_->select("WM_PROCESS", {"globalPid", "pid", "parentPid", "name", "argv", "start",
-                                                         "startUncertainty", "exit", "how", "rank", "cuptiVersion",
-                                                         "cuptiPath", "status"});
-    const Result<void> read =
-        impl_->forEach(sql + " ORDER BY rowid", [&](const Statement& row) { result.push_back(ownProcess(row)); });
+    const std::string sql = impl_->select(
+        "WM_PROCESS", {"globalPid", "pid", "parentPid", "name", "argv", "start", "startUncertainty", "exit",
+                       "how", "rank", "cuptiVersion", "cuptiPath", "status"});
+    const Result<void> read = impl_->forEach(
+        sql + " ORDER BY rowid", [&](const Statement& row) { result.push_back(ownProcess(row)); });
     if (!read) return read.error();
     return result;
   }
@@ -113,8 +113,8 @@ Result<std::vector<ProcessInfo>> ProfileReader::Impl::importedProcesses() {
   std::string sql;
   const auto add = [&](const char* table, const char* name, const char* expression) {
     if (!hasColumn(table, name)) return;
-    sql += fmt::format("{}SELECT {} AS g FROM {} WHERE {} IS NOT NULL", sql.empty() ? "" : " UNION ", expression,
-                       table, name);
+    sql += fmt::format("{}SELECT {} AS g FROM {} WHERE {} IS NOT NULL", sql.empty() ? "" : " UNION ",
+                       expression, table, name);
   };
   add("CUPTI_ACTIVITY_KIND_KERNEL", "globalPid", "globalPid");
   add("CUPTI_ACTIVITY_KIND_MEMCPY", "globalPid", "globalPid");
@@ -137,7 +137,8 @@ Result<std::vector<ProcessInfo>> ProfileReader::Impl::importedProcesses() {
   if (hasColumn("ThreadNames", "globalTid") && hasTable("StringIds")) {
     const Result<void> named = forEach(
         "SELECT globalTid & ~0xffffff, value FROM ThreadNames JOIN StringIds ON id = nameId "
-        "WHERE globalTid & 0xffffff = globalTid >> 24 & 0xffffff", name);
+        "WHERE globalTid & 0xffffff = globalTid >> 24 & 0xffffff",
+        name);
     if (!named) return named.error();
   }
   if (hasColumn("PROCESSES", "globalPid") && hasColumn("PROCESSES", "name")) {
@@ -150,19 +151,57 @@ Result<std::vector<ProcessInfo>> ProfileReader::Impl::importedProcesses() {
 namespace {
 
 constexpr const char* kGpuTextColumns[] = {"name", "busLocation", "uuid", "chipName"};
-constexpr const char* kGpuLimitColumns[] = {
-    "l2CacheSize", "totalMemory", "memoryBandwidth", "clockRate", "smCount", "constantMemory", "maxIPC",
-    "maxRegistersPerBlock", "maxShmemPerBlock", "maxShmemPerBlockOptin", "maxShmemPerSm", "maxRegistersPerSm",
-    "threadsPerWarp", "asyncEngines", "maxWarpsPerSm", "maxBlocksPerSm", "maxThreadsPerBlock", "maxBlockDimX",
-    "maxBlockDimY", "maxBlockDimZ", "maxGridDimX", "maxGridDimY", "maxGridDimZ", "computeMajor"};
+constexpr const char* kGpuLimitColumns[] = {"l2CacheSize",
+                                            "totalMemory",
+                                            "memoryBandwidth",
+                                            "clockRate",
+                                            "smCount",
+                                            "constantMemory",
+                                            "maxIPC",
+                                            "maxRegistersPerBlock",
+                                            "maxShmemPerBlock",
+                                            "maxShmemPerBlockOptin",
+                                            "maxShmemPerSm",
+                                            "maxRegistersPerSm",
+                                            "threadsPerWarp",
+                                            "asyncEngines",
+                                            "maxWarpsPerSm",
+                                            "maxBlocksPerSm",
+                                            "maxThreadsPerBlock",
+                                            "maxBlockDimX",
+                                            "maxBlockDimY",
+                                            "maxBlockDimZ",
+                                            "maxGridDimX",
+                                            "maxGridDimY",
+                                            "maxGridDimZ",
+                                            "computeMajor"};
 
 // In the order of kGpuLimitColumns.
 std::vector<std::int64_t*> limitFields(GpuInfo& g) {
-  return {&g.l2CacheSize, &g.totalMemory, &g.memoryBandwidth, &g.clockRate, &g.smCount, &g.constantMemory,
-          &g.maxIpc, &g.maxRegistersPerBlock, &g.maxShmemPerBlock, &g.maxShmemPerBlockOptin, &g.maxShmemPerSm,
-          &g.maxRegistersPerSm, &g.threadsPerWarp, &g.asyncEngines, &g.maxWarpsPerSm, &g.maxBlocksPerSm,
-          &g.maxThreadsPerBlock, &g.maxBlockDim[0], &g.maxBlockDim[1], &g.maxBlockDim[2], &g.maxGridDim[0],
-          &g.maxGridDim[1], &g.maxGridDim[2], &g.computeMajor};
+  return {&g.l2CacheSize,
+          &g.totalMemory,
+          &g.memoryBandwidth,
+          &g.clockRate,
+          &g.smCount,
+          &g.constantMemory,
+          &g.maxIpc,
+          &g.maxRegistersPerBlock,
+          &g.maxShmemPerBlock,
+          &g.maxShmemPerBlockOptin,
+          &g.maxShmemPerSm,
+          &g.maxRegistersPerSm,
+          &g.threadsPerWarp,
+          &g.asyncEngines,
+          &g.maxWarpsPerSm,
+          &g.maxBlocksPerSm,
+          &g.maxThreadsPerBlock,
+          &g.maxBlockDim[0],
+          &g.maxBlockDim[1],
+          &g.maxBlockDim[2],
+          &g.maxGridDim[0],
+          &g.maxGridDim[1],
+          &g.maxGridDim[2],
+          &g.computeMajor};
 }
 
 }  // namespace
@@ -178,7 +217,8 @@ Result<void> ProfileReader::Impl::readGpus(const char* table, std::vector<GpuInf
   for (const char* name : kGpuTextColumns) sql += ", " + column(table, name);
   for (const char* name : kGpuLimitColumns) sql += ", " + column(table, name);
   return forEach(fmt::format("{} FROM {} ORDER BY 1", sql, table), [&](const Statement& row) {
-    auto g = std::find_if(result.begin(), result.end(), [&](const GpuInfo& gpu) { return gpu.id == row.integer(0); });
+    auto g = std::find_if(result.begin(), result.end(),
+                          [&](const GpuInfo& gpu) { return gpu.id == row.integer(0); });
     if (g == result.end()) {
       g = result.insert(result.end(), GpuInfo{});
       g->id = row.integer(0);
@@ -213,8 +253,9 @@ Result<std::vector<GpuInfo>> ProfileReader::gpus() const {
     }
   };
   const Result<void> read = impl_->forEach(
-      impl_->select("WM_GPU_LIMIT", {"gpuId", "reservedShmemPerBlock", "memoryClockHz", "memoryBusBits",
-                                     "limitSource"}), take);
+      impl_->select("WM_GPU_LIMIT",
+                    {"gpuId", "reservedShmemPerBlock", "memoryClockHz", "memoryBusBits", "limitSource"}),
+      take);
   if (!read) return read.error();
   return result;
 }
@@ -246,20 +287,22 @@ Result<std::vector<StreamRow>> ProfileReader::streams() const {
 Result<std::vector<ContextRow>> ProfileReader::contexts() const {
   std::vector<ContextRow> result;
   const auto take = [&](const Statement& row) {
-    result.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5),
-                      row.integer(6)});
+    result.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
+                      row.integer(5), row.integer(6)});
   };
   if (impl_->hasTable("TARGET_INFO_CUDA_CONTEXT_INFO")) {
-    const Result<void> read = impl_->forEach(
-        impl_->select("TARGET_INFO_CUDA_CONTEXT_INFO", {"nullStreamId", "processId", "deviceId", "contextId",
-                                                        "parentContextId", "isGreenContext", "numMultiprocessors"}),
-        take);
+    const Result<void> read =
+        impl_->forEach(impl_->select("TARGET_INFO_CUDA_CONTEXT_INFO",
+                                     {"nullStreamId", "processId", "deviceId", "contextId", "parentContextId",
+                                      "isGreenContext", "numMultiprocessors"}),
+                       take);
     if (!read) return read.error();
   } else if (impl_->hasTable("TARGET_INFO_CUDA_NULL_STREAM")) {  // before schema 3.7.2
-    const Result<void> read = impl_->forEach(
-        impl_->select("TARGET_INFO_CUDA_NULL_STREAM", {"streamId", "processId", "deviceId", "contextId",
-                                                       "parentContextId", "isGreenContext", "numMultiprocessors"}),
-        take);
+    const Result<void> read =
+        impl_->forEach(impl_->select("TARGET_INFO_CUDA_NULL_STREAM",
+                                     {"streamId", "processId", "deviceId", "contextId", "parentContextId",
+                                      "isGreenContext", "numMultiprocessors"}),
+                       take);
     if (!read) return read.error();
   }
   return result;
@@ -269,8 +312,11 @@ Result<std::vector<ThreadInfo>> ProfileReader::threads() const {
   std::vector<ThreadInfo> result;
   if (!impl_->hasColumn("ThreadNames", "globalTid") || !impl_->hasTable("StringIds")) return result;
   const Result<void> read = impl_->forEach(
-      "SELECT globalTid, value FROM ThreadNames LEFT JOIN StringIds ON id = nameId WHERE globalTid IS NOT NULL",
-      [&](const Statement& row) { result.push_back({GlobalTid{row.integer(0)}, row.text(1)}); });
+      "SELECT globalTid, value FROM ThreadNames LEFT JOIN StringIds ON id = nameId WHERE globalTid IS NOT "
+      "NULL",
+      [&](const Statement& row) {
+        result.push_back({GlobalTid{row.integer(0)}, row.text(1)});
+      });
   if (!read) return read.error();
   return result;
 }
@@ -279,7 +325,8 @@ Result<std::vector<LossInfo>> ProfileReader::losses() const {
   std::vector<LossInfo> result;
   if (!impl_->hasTable("WM_LOSS")) return result;
   const Result<void> read = impl_->forEach(
-      "SELECT k.value, w.value, count, fromNs, toNs, globalPid FROM WM_LOSS LEFT JOIN StringIds AS k ON k.id = kind "
+      "SELECT k.value, w.value, count, fromNs, toNs, globalPid FROM WM_LOSS LEFT JOIN StringIds AS k ON k.id "
+      "= kind "
       "LEFT JOIN StringIds AS w ON w.id = why ORDER BY WM_LOSS.rowid",
       [&](const Statement& row) {
         result.push_back({row.text(0), row.text(1), row.integer(2), row.integer(3), row.integer(4),
@@ -306,8 +353,9 @@ Result<std::vector<ClockRow>> ProfileReader::clocks() const {
   std::vector<ClockRow> result;
   if (!impl_->hasTable("WM_CLOCK")) return result;
   const Result<void> read = impl_->forEach(
-      impl_->select("WM_CLOCK", {"realtimeNs", "monotonicNs", "boottimeNs"}),
-      [&](const Statement& row) { result.push_back({row.integer(0), row.integer(1), row.integer(2)}); });
+      impl_->select("WM_CLOCK", {"realtimeNs", "monotonicNs", "boottimeNs"}), [&](const Statement& row) {
+        result.push_back({row.integer(0), row.integer(1), row.integer(2)});
+      });
   if (!read) return read.error();
   return result;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables with many rows, as batches of integers.
+#include <fmt/format.h>
+
 #include <exception>
 #include <string>
 #include <type_traits>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "reader_impl.h"
 
@@ -17,9 +17,9 @@ constexpr std::size_t kBatchRows = 4096;
 
 }  // namespace
 
-// Rows reach us through an aggregate function, wm_take(rowid, column, ...): SQLite hands it the values of a row
-// at once, and the statement is stepped once for the whole range. Against a step and one call per column for every
-// row this takes a fifth off the time to read a million kernels and two million API calls.
+// Rows reach us through an aggregate function, wm_take(rowid, column, ...): SQLite hands it the values of a
+// row at once, and the statement is stepped once for the whole range. Against a step and one call per column
+// for every row this takes a fifth off the time to read a million kernels and two million API calls.
 class RowSink {
  public:
   virtual ~RowSink() = default;
@@ -170,7 +170,8 @@ WARPMETER_READ(MarkRow)
 
 #undef WARPMETER_READ
 
-Result<void> ProfileReader::readUntimed(RowRange range, const Visit<KernelRow>& visit, std::stop_token stop) const {
+Result<void> ProfileReader::readUntimed(RowRange range, const Visit<KernelRow>& visit,
+                                        std::stop_token stop) const {
   return impl_->readRows<KernelRow>(Table::untimed, range, visit, std::move(stop));
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "row_batch.h"
 
+#include <fmt/format.h>
+
 #include <new>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace warpmeter {
 
@@ -192,8 +192,8 @@ std::string RowBatch::insertSql() const {
     values += ", text";
   }
   // OR IGNORE leaves out rows that have NULL where the table has NOT NULL; the writer counts them.
-  return fmt::format("INSERT OR IGNORE INTO {} ({}{}) SELECT {}{} FROM {}", info_.name, names, info_.constantColumns,
-                     values, info_.constantValues, moduleName_);
+  return fmt::format("INSERT OR IGNORE INTO {} ({}{}) SELECT {}{} FROM {}", info_.name, names,
+                     info_.constantColumns, values, info_.constantValues, moduleName_);
 }
 
 int StringBatch::attach(sqlite3* db) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// RowBatch: a span of rows as a virtual table, so that one INSERT … SELECT moves a whole batch. Compared with
-// bind + step for every row this saves a reset and a statement start per row: twice as fast (docs/format.md has
-// the figures' benchmark). Not thread safe: belongs to the connection's thread.
+// RowBatch: a span of rows as a virtual table, so that one INSERT ... SELECT moves a whole batch. Compared
+// with bind + step for every row this saves a reset and a statement start per row, about half of the time
+// (benchmarks/profile_writer_bench.cpp). Not thread safe: belongs to the connection's thread.
 #pragma once
+
+#include <sqlite3.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
-
-#include <sqlite3.h>
 
 #include "row_tables.h"
 #include "string_table.h"

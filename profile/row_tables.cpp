@@ -8,54 +8,80 @@ namespace warpmeter {
 
 namespace {
 
-constexpr std::array kKernelColumns = {
-    "start", "end", "deviceId", "contextId", "greenContextId", "streamId", "correlationId", "globalPid",
-    "demangledName", "shortName", "mangledName", "launchType", "cacheConfig", "registersPerThread",
-    "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "staticSharedMemory",
-    "dynamicSharedMemory", "localMemoryPerThread", "localMemoryTotal", "gridId", "sharedMemoryExecuted",
-    "graphNodeId", "sharedMemoryLimitConfig", "qmdBulkReleaseDone", "qmdPreexitDone", "qmdLastCtaDone",
-    "graphId", "clusterX", "clusterY", "clusterZ", "clusterSchedulingPolicy", "maxPotentialClusterSize",
-    "maxActiveClusters", "sharedMemoryRequestedPercentage"};
-constexpr std::array kApiColumns = {
-    "start", "end", "eventClass", "globalTid", "correlationId", "nameId", "returnValue", "callchainId"};
+constexpr std::array kKernelColumns = {"start",
+                                       "end",
+                                       "deviceId",
+                                       "contextId",
+                                       "greenContextId",
+                                       "streamId",
+                                       "correlationId",
+                                       "globalPid",
+                                       "demangledName",
+                                       "shortName",
+                                       "mangledName",
+                                       "launchType",
+                                       "cacheConfig",
+                                       "registersPerThread",
+                                       "gridX",
+                                       "gridY",
+                                       "gridZ",
+                                       "blockX",
+                                       "blockY",
+                                       "blockZ",
+                                       "staticSharedMemory",
+                                       "dynamicSharedMemory",
+                                       "localMemoryPerThread",
+                                       "localMemoryTotal",
+                                       "gridId",
+                                       "sharedMemoryExecuted",
+                                       "graphNodeId",
+                                       "sharedMemoryLimitConfig",
+                                       "qmdBulkReleaseDone",
+                                       "qmdPreexitDone",
+                                       "qmdLastCtaDone",
+                                       "graphId",
+                                       "clusterX",
+                                       "clusterY",
+                                       "clusterZ",
+                                       "clusterSchedulingPolicy",
+                                       "maxPotentialClusterSize",
+                                       "maxActiveClusters",
+                                       "sharedMemoryRequestedPercentage"};
+constexpr std::array kApiColumns = {"start",         "end",    "eventClass",  "globalTid",
+                                    "correlationId", "nameId", "returnValue", "callchainId"};
 constexpr std::array kMemcpyColumns = {
-    "start", "end", "deviceId", "contextId", "greenContextId", "streamId", "correlationId", "globalPid",
-    "bytes", "copyKind", "deprecatedSrcId", "srcKind", "dstKind", "srcDeviceId", "srcContextId",
-    "dstDeviceId", "dstContextId", "migrationCause", "graphNodeId", "virtualAddress", "copyCount"};
-constexpr std::array kMemsetColumns = {
-    "start", "end", "deviceId", "contextId", "greenContextId", "streamId", "correlationId", "globalPid",
-    "value", "bytes", "graphNodeId", "memKind"};
+    "start",           "end",           "deviceId",       "contextId",   "greenContextId",
+    "streamId",        "correlationId", "globalPid",      "bytes",       "copyKind",
+    "deprecatedSrcId", "srcKind",       "dstKind",        "srcDeviceId", "srcContextId",
+    "dstDeviceId",     "dstContextId",  "migrationCause", "graphNodeId", "virtualAddress",
+    "copyCount"};
+constexpr std::array kMemsetColumns = {"start",          "end",      "deviceId",      "contextId",
+                                       "greenContextId", "streamId", "correlationId", "globalPid",
+                                       "value",          "bytes",    "graphNodeId",   "memKind"};
 constexpr std::array kSyncColumns = {
-    "start", "end", "deviceId", "contextId", "greenContextId", "streamId", "correlationId", "globalPid",
-    "deprecatedSyncType", "syncType", "eventId", "eventSyncId"};
-constexpr std::array kCudaEventColumns = {
-    "timestamp", "deviceId", "contextId", "greenContextId", "streamId", "correlationId", "globalPid",
-    "eventId", "eventSyncId"};
-constexpr std::array kOverheadColumns = {
-    "start", "end", "eventClass", "globalTid", "correlationId", "nameId", "overheadType"};
-constexpr std::array kNvtxColumns = {
-    "start", "end", "eventType", "rangeId", "category", "color", "textId", "globalTid", "endGlobalTid",
-    "domainId", "uint64Value", "int64Value"};
+    "start",         "end",       "deviceId",           "contextId", "greenContextId", "streamId",
+    "correlationId", "globalPid", "deprecatedSyncType", "syncType",  "eventId",        "eventSyncId"};
+constexpr std::array kCudaEventColumns = {"timestamp",      "deviceId", "contextId",
+                                          "greenContextId", "streamId", "correlationId",
+                                          "globalPid",      "eventId",  "eventSyncId"};
+constexpr std::array kOverheadColumns = {"start",         "end",    "eventClass",  "globalTid",
+                                         "correlationId", "nameId", "overheadType"};
+constexpr std::array kNvtxColumns = {"start",        "end",      "eventType",   "rangeId",
+                                     "category",     "color",    "textId",      "globalTid",
+                                     "endGlobalTid", "domainId", "uint64Value", "int64Value"};
 constexpr std::array kMemoryColumns = {
-    "start", "globalPid", "deviceId", "contextId", "address", "pc", "bytes", "memKind",
-    "memoryOperationType", "correlationId"};
-constexpr std::array kMarkColumns = {
-    "t", "globalTid", "kind", "contextId", "moduleId", "bytes", "crc"};
-constexpr std::array kLossColumns = {
-    "kind", "count", "fromNs", "toNs", "globalPid", "why"};
-constexpr std::array kSelfCostColumns = {
-    "globalPid", "what", "ns", "count"};
-constexpr std::array kStreamColumns = {
-    "streamId", "processId", "contextId", "priority", "flag"};
-constexpr std::array kContextColumns = {
-    "nullStreamId", "processId", "deviceId", "contextId", "parentContextId", "isGreenContext",
-    "numMultiprocessors"};
-constexpr std::array kThreadColumns = {
-    "nameId", "priority", "globalTid"};
-constexpr std::array kGraphNodeColumns = {
-    "start", "end", "eventClass", "globalTid", "nameId", "graphNodeId", "originalGraphNodeId"};
-constexpr std::array kClockColumns = {
-    "realtimeNs", "monotonicNs", "boottimeNs"};
+    "start", "globalPid", "deviceId", "contextId",           "address",
+    "pc",    "bytes",     "memKind",  "memoryOperationType", "correlationId"};
+constexpr std::array kMarkColumns = {"t", "globalTid", "kind", "contextId", "moduleId", "bytes", "crc"};
+constexpr std::array kLossColumns = {"kind", "count", "fromNs", "toNs", "globalPid", "why"};
+constexpr std::array kSelfCostColumns = {"globalPid", "what", "ns", "count"};
+constexpr std::array kStreamColumns = {"streamId", "processId", "contextId", "priority", "flag"};
+constexpr std::array kContextColumns = {"nullStreamId",    "processId",      "deviceId",          "contextId",
+                                        "parentContextId", "isGreenContext", "numMultiprocessors"};
+constexpr std::array kThreadColumns = {"nameId", "priority", "globalTid"};
+constexpr std::array kGraphNodeColumns = {"start",  "end",         "eventClass",         "globalTid",
+                                          "nameId", "graphNodeId", "originalGraphNodeId"};
+constexpr std::array kClockColumns = {"realtimeNs", "monotonicNs", "boottimeNs"};
 
 template <class Row, std::size_t N>
 constexpr TableInfo describe(const char* name, const std::array<const char*, N>& columns,

@@ -12,16 +12,33 @@
 namespace warpmeter {
 
 enum class Table : std::size_t {
-  kernel, untimed, api, memcpy, memset, sync, cudaEvent, overhead, nvtx, memory, mark, loss, selfCost,
-  stream, context, thread, graphNode, clock, count
+  kernel,
+  untimed,
+  api,
+  memcpy,
+  memset,
+  sync,
+  cudaEvent,
+  overhead,
+  nvtx,
+  memory,
+  mark,
+  loss,
+  selfCost,
+  stream,
+  context,
+  thread,
+  graphNode,
+  clock,
+  count
 };
 inline constexpr std::size_t kTableCount = static_cast<std::size_t>(Table::count);
 
 struct TableInfo {
-  const char* name;                          // in the file
-  std::span<const char* const> columns;      // one per member of the row
-  const char* constantColumns = "";          // further columns that have the same value in every row, ...
-  const char* constantValues = "";           // ... and their values; both start with a comma
+  const char* name;                      // in the file
+  std::span<const char* const> columns;  // one per member of the row
+  const char* constantColumns = "";      // further columns that have the same value in every row, ...
+  const char* constantValues = "";       // ... and their values; both start with a comma
 };
 
 const TableInfo& tableInfo(Table table);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sqlite_db.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstring>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace warpmeter {
 
@@ -87,38 +87,53 @@ namespace {
 ErrorKind kindOfErrno(int error) {
   switch (error) {
     case ENOENT:
-    case ENOTDIR: return ErrorKind::notFound;
-    case EISDIR: return ErrorKind::isDirectory;
+    case ENOTDIR:
+      return ErrorKind::notFound;
+    case EISDIR:
+      return ErrorKind::isDirectory;
     case EACCES:
     case EPERM:
-    case EROFS: return ErrorKind::noPermission;
-    case EEXIST: return ErrorKind::exists;
+    case EROFS:
+      return ErrorKind::noPermission;
+    case EEXIST:
+      return ErrorKind::exists;
     case ENOSPC:
     case EFBIG:
-    case EDQUOT: return ErrorKind::diskFull;
-    default: return ErrorKind::io;
+    case EDQUOT:
+      return ErrorKind::diskFull;
+    default:
+      return ErrorKind::io;
   }
 }
 
 ErrorKind kindOfSqlite(int code, int systemError) {
   switch (code & 0xff) {
-    case SQLITE_FULL: return ErrorKind::diskFull;
+    case SQLITE_FULL:
+      return ErrorKind::diskFull;
     case SQLITE_IOERR: {
       // A write beyond RLIMIT_FSIZE fails with EFBIG, which SQLite reports as an I/O error.
       const ErrorKind kind = kindOfErrno(systemError);
       return kind == ErrorKind::diskFull ? kind : ErrorKind::io;
     }
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return ErrorKind::busy;
-    case SQLITE_CORRUPT: return ErrorKind::truncated;
-    case SQLITE_NOTADB: return ErrorKind::foreign;
+    case SQLITE_LOCKED:
+      return ErrorKind::busy;
+    case SQLITE_CORRUPT:
+      return ErrorKind::truncated;
+    case SQLITE_NOTADB:
+      return ErrorKind::foreign;
     case SQLITE_PERM:
     case SQLITE_AUTH:
-    case SQLITE_READONLY: return ErrorKind::noPermission;
-    case SQLITE_CANTOPEN: return systemError ? kindOfErrno(systemError) : ErrorKind::io;
-    case SQLITE_INTERRUPT: return ErrorKind::cancelled;
-    case SQLITE_CONSTRAINT: return ErrorKind::usage;
-    default: return ErrorKind::io;
+    case SQLITE_READONLY:
+      return ErrorKind::noPermission;
+    case SQLITE_CANTOPEN:
+      return systemError ? kindOfErrno(systemError) : ErrorKind::io;
+    case SQLITE_INTERRUPT:
+      return ErrorKind::cancelled;
+    case SQLITE_CONSTRAINT:
+      return ErrorKind::usage;
+    default:
+      return ErrorKind::io;
   }
 }
 
@@ -132,7 +147,8 @@ Error toError(sqlite3* db, const std::filesystem::path& path, std::string_view d
   if (systemError == 0 && code == SQLITE_IOERR_WRITE) systemError = lastErrno;
   const ErrorKind kind = kindOfSqlite(code, systemError);
   if (kind == ErrorKind::diskFull) {
-    const char* why = systemError == EFBIG ? "the file size limit (ulimit -f) is reached" : "the disk is full";
+    const char* why =
+        systemError == EFBIG ? "the file size limit (ulimit -f) is reached" : "the disk is full";
     return {kind, fmt::format("{}: cannot {}: {}", path.string(), doing, why)};
   }
   if (kind == ErrorKind::truncated) {

@@ -3,12 +3,12 @@
 // A Db belongs to one thread at a time (opened with SQLITE_OPEN_NOMUTEX).
 #pragma once
 
+#include <sqlite3.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
-
-#include <sqlite3.h>
 
 #include "warpmeter/profile/ids.h"
 #include "warpmeter/profile/result.h"

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpmeter/profile/writer.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <string>
-#include <utility>
-
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
 
 #include "file_system.h"
 #include "finish.h"
@@ -80,7 +79,8 @@ Result<void> ProfileWriter::Impl::createFile() {
   lockFile = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (lockFile < 0 && errno == EEXIST) {
     return Error{ErrorKind::exists, fmt::format("{}: exists already: choose another name, or --force to "
-                                                "replace it", path.string())};
+                                                "replace it",
+                                                path.string())};
   }
   if (lockFile < 0) return errnoError(errno, path, "create the profile");
   if (fchmod(lockFile, 0600) != 0) return errnoError(errno, path, "set the profile's mode");
@@ -96,7 +96,8 @@ Result<void> ProfileWriter::Impl::writeSchema(const SessionInfo& session) {
   sqlite3_busy_timeout(db.get(), 5000);
   wal = !network;
   if (Result<void> r = run("PRAGMA page_size=4096; PRAGMA synchronous=OFF; PRAGMA cache_size=-16384;"
-                           "PRAGMA journal_mode=MEMORY; BEGIN", "set up the profile");
+                           "PRAGMA journal_mode=MEMORY; BEGIN",
+                           "set up the profile");
       !r) {
     return r;
   }
@@ -107,7 +108,8 @@ Result<void> ProfileWriter::Impl::writeSchema(const SessionInfo& session) {
 }
 
 Result<void> ProfileWriter::Impl::startLog() {
-  if (Result<void> r = run(wal ? "PRAGMA journal_mode=WAL" : "PRAGMA journal_mode=TRUNCATE", "start the log"); !r) {
+  if (Result<void> r = run(wal ? "PRAGMA journal_mode=WAL" : "PRAGMA journal_mode=TRUNCATE", "start the log");
+      !r) {
     return r;
   }
   pageSize = db.scalar("PRAGMA page_size");

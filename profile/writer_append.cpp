@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transactions and rows.
-#include <utility>
-
 #include <fmt/format.h>
+
+#include <utility>
 
 #include "writer_impl.h"
 
@@ -65,8 +65,10 @@ Result<void> ProfileWriter::Impl::writeRefusedRows() {
     if (count == 0 || static_cast<Table>(i) == Table::loss) continue;
     LossRow row;
     row.kind = strings.intern("invalid_row").value;
-    row.why = strings.intern(fmt::format("rows without a value that {} needs", tableInfo(static_cast<Table>(i)).name))
-                  .value;
+    row.why =
+        strings
+            .intern(fmt::format("rows without a value that {} needs", tableInfo(static_cast<Table>(i)).name))
+            .value;
     row.count = count;
     if (Result<void> r = insertRows(Table::loss, &row.kind, 1); !r) return r;
   }
@@ -81,8 +83,8 @@ Result<void> ProfileWriter::Impl::checkFileSizeLimit() {
   if (pageCount.step() == SQLITE_ROW) pages = pageCount.integer(0);
   pageCount.reset();
   if (pages * pageSize + options.reserveBytes / 4 <= *fileLimit) return {};
-  return Error{ErrorKind::diskFull,
-               fmt::format("{}: the file size limit (ulimit -f) of {} bytes is reached", path.string(), *fileLimit)};
+  return Error{ErrorKind::diskFull, fmt::format("{}: the file size limit (ulimit -f) of {} bytes is reached",
+                                                path.string(), *fileLimit)};
 }
 
 Result<void> ProfileWriter::Impl::commitTransaction() {
@@ -105,10 +107,10 @@ void ProfileWriter::Impl::rollback() {
 
 StringId ProfileWriter::intern(std::string_view text) { return impl_->strings.intern(text); }
 
-#define WARPMETER_APPEND(Row)                                                                  \
-  Result<void> ProfileWriter::append(std::span<const Row> rows) {                              \
-    if (Result<void> r = impl_->refuseUnlessOpen(); !r) return r;                              \
-    return impl_->insertRows(kTableOf<Row>, asIntegers(rows), rows.size());                    \
+#define WARPMETER_APPEND(Row)                                               \
+  Result<void> ProfileWriter::append(std::span<const Row> rows) {           \
+    if (Result<void> r = impl_->refuseUnlessOpen(); !r) return r;           \
+    return impl_->insertRows(kTableOf<Row>, asIntegers(rows), rows.size()); \
   }
 
 WARPMETER_APPEND(KernelRow)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of ProfileWriter, shared by the files that implement it.
 //
-// How the file stays readable when the disk is full: a nameless file in the same folder holds `reserveBytes` of
-// disk. When a write fails, the transaction is rolled back, the reserve is given up, and the loss row takes its
-// place. With a file size limit (ulimit -f) that does not help; there the writer itself stops before the limit.
+// How the file stays readable when the disk is full: a nameless file in the same folder holds `reserveBytes`
+// of disk. When a write fails, the transaction is rolled back, the reserve is given up, and the loss row
+// takes its place. With a file size limit (ulimit -f) that does not help; there the writer itself stops
+// before the limit.
 #pragma once
 
 #include <array>

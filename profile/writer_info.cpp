@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables with few rows: session, processes, GPUs.
+#include <fmt/format.h>
+
 #include <array>
 #include <ctime>
-
-#include <fmt/format.h>
 
 #include "quoting.h"
 #include "schema_text.h"
@@ -65,11 +65,12 @@ bool writeSystemEnvironment(Db& db, const SessionInfo& s) {
 }
 
 bool writeStartTime(Db& db, const SessionInfo& s) {
-  if (db.exec("DELETE FROM TARGET_INFO_SESSION_START_TIME; DELETE FROM ANALYSIS_DETAILS") != SQLITE_OK) return false;
+  if (db.exec("DELETE FROM TARGET_INFO_SESSION_START_TIME; DELETE FROM ANALYSIS_DETAILS") != SQLITE_OK)
+    return false;
   const bool known = !isNull(s.utcEpochNs);
   Row start(db, "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?, ?, ?, ?)");
-  start << s.utcEpochNs << (known ? isoTime(s.utcEpochNs, false) : "") << (known ? isoTime(s.utcEpochNs, true) : "")
-        << s.monotonicNs;
+  start << s.utcEpochNs << (known ? isoTime(s.utcEpochNs, false) : "")
+        << (known ? isoTime(s.utcEpochNs, true) : "") << s.monotonicNs;
   if (!start.run()) return false;
   if (isNull(s.endedNs)) return true;
   const std::int64_t origin = isNull(s.monotonicNs) ? 0 : s.monotonicNs;
@@ -82,18 +83,20 @@ bool writeStartTime(Db& db, const SessionInfo& s) {
 
 Result<void> writeSession(Db& db, const std::filesystem::path& path, const SessionInfo& s) {
   // `finished` and the overview's scale survive: finish() sets them after the last session row.
-  Row row(db,
-          "INSERT INTO WM_SESSION (rowid, format, utcEpochNs, monotonicNs, boottimeNs, started, ended, endedHow, "
-          "hostname, warpmeterVersion, driverVersion, counters, nvtxRequested, apiMode, finished) "
-          "VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (rowid) DO UPDATE SET "
-          "utcEpochNs = excluded.utcEpochNs, monotonicNs = excluded.monotonicNs, boottimeNs = excluded.boottimeNs, "
-          "started = excluded.started, ended = excluded.ended, endedHow = excluded.endedHow, "
-          "hostname = excluded.hostname, warpmeterVersion = excluded.warpmeterVersion, "
-          "driverVersion = excluded.driverVersion, counters = excluded.counters, "
-          "nvtxRequested = excluded.nvtxRequested, apiMode = excluded.apiMode");
-  row << kFormatText << s.utcEpochNs << s.monotonicNs << s.boottimeNs << s.startedNs << s.endedNs << s.endedHow
-      << s.hostname << s.warpmeterVersion << s.driverVersion << s.counters << std::int64_t{s.nvtxRequested}
-      << s.apiMode;
+  Row row(
+      db,
+      "INSERT INTO WM_SESSION (rowid, format, utcEpochNs, monotonicNs, boottimeNs, started, ended, endedHow, "
+      "hostname, warpmeterVersion, driverVersion, counters, nvtxRequested, apiMode, finished) "
+      "VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (rowid) DO UPDATE SET "
+      "utcEpochNs = excluded.utcEpochNs, monotonicNs = excluded.monotonicNs, boottimeNs = "
+      "excluded.boottimeNs, "
+      "started = excluded.started, ended = excluded.ended, endedHow = excluded.endedHow, "
+      "hostname = excluded.hostname, warpmeterVersion = excluded.warpmeterVersion, "
+      "driverVersion = excluded.driverVersion, counters = excluded.counters, "
+      "nvtxRequested = excluded.nvtxRequested, apiMode = excluded.apiMode");
+  row << kFormatText << s.utcEpochNs << s.monotonicNs << s.boottimeNs << s.startedNs << s.endedNs
+      << s.endedHow << s.hostname << s.warpmeterVersion << s.driverVersion << s.counters
+      << std::int64_t{s.nvtxRequested} << s.apiMode;
   if (!row.run() || !writeStartTime(db, s) || !writeSystemEnvironment(db, s)) {
     return toError(db.get(), path, "write the session");
   }
@@ -131,12 +134,13 @@ Result<void> ProfileWriter::put(const GpuInfo& g) {
   Row core(w.db, fmt::format("INSERT INTO TARGET_INFO_GPU VALUES ({})", placeholders(41)));
   core << kVmId << g.id << g.name << g.busLocation << g.isDiscrete << g.l2CacheSize << g.totalMemory
        << g.memoryBandwidth << g.clockRate << g.smCount << /* pwGpuId */ g.id << g.uuid << /* luid */ kNull
-       << g.chipName << g.cuDevice << /* ctxswDevPath, ctrlDevPath */ "" << "" << /* revision, nodeMask */ kNull
-       << kNull << g.constantMemory << g.maxIpc << g.maxRegistersPerBlock << g.maxShmemPerBlock
-       << g.maxShmemPerBlockOptin << g.maxShmemPerSm << g.maxRegistersPerSm << g.threadsPerWarp << g.asyncEngines
-       << g.maxWarpsPerSm << g.maxBlocksPerSm << g.maxThreadsPerBlock << g.maxBlockDim[0] << g.maxBlockDim[1]
-       << g.maxBlockDim[2] << g.maxGridDim[0] << g.maxGridDim[1] << g.maxGridDim[2] << g.computeMajor
-       << g.computeMinor << /* smMajor, smMinor */ g.computeMajor << g.computeMinor;
+       << g.chipName << g.cuDevice << /* ctxswDevPath, ctrlDevPath */ ""
+       << "" << /* revision, nodeMask */ kNull << kNull << g.constantMemory << g.maxIpc
+       << g.maxRegistersPerBlock << g.maxShmemPerBlock << g.maxShmemPerBlockOptin << g.maxShmemPerSm
+       << g.maxRegistersPerSm << g.threadsPerWarp << g.asyncEngines << g.maxWarpsPerSm << g.maxBlocksPerSm
+       << g.maxThreadsPerBlock << g.maxBlockDim[0] << g.maxBlockDim[1] << g.maxBlockDim[2] << g.maxGridDim[0]
+       << g.maxGridDim[1] << g.maxGridDim[2] << g.computeMajor << g.computeMinor
+       << /* smMajor, smMinor */ g.computeMajor << g.computeMinor;
   Row ours(w.db, "INSERT OR REPLACE INTO WM_GPU_LIMIT VALUES (?, ?, ?, ?, ?)");
   ours << g.id << g.reservedShmemPerBlock << g.memoryClockHz << g.memoryBusBits << g.limitSource;
   if (!remove.run() || !core.run() || !ours.run()) return w.error("write a GPU");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input that is no profile: one line that names the file, the right kind, nothing written beside it.
-#include <filesystem>
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "profile/profile_files.h"
 #include "profile/scratch.h"
@@ -86,7 +86,8 @@ TEST_F(BadInput, OneByte) { expectRefused(write("x", "x"), ErrorKind::foreign, "
 
 TEST_F(BadInput, KinetoTracesAreRefusedByName) {
   const std::string text = "Kineto trace: import is not built yet";
-  expectRefused(write("trace.json", "{\"schemaVersion\": 1, \"traceEvents\": []}"), ErrorKind::unsupported, text);
+  expectRefused(write("trace.json", "{\"schemaVersion\": 1, \"traceEvents\": []}"), ErrorKind::unsupported,
+                text);
   expectRefused(write("by_content", "\n  {\"traceEvents\": []}"), ErrorKind::unsupported, text);
   expectRefused(write("trace.json.gz", "\x1f\x8b\x08 packed"), ErrorKind::unsupported, text);
   expectRefused(write("other.gz", "\x1f\x8b\x08 packed"), ErrorKind::foreign, "neither");
@@ -102,8 +103,10 @@ TEST_F(BadInput, AnotherSqliteDatabase) {
 }
 
 TEST_F(BadInput, AKernelTableWithoutTimes) {
-  RawDb(scratch_ / "other.db").exec("CREATE TABLE StringIds (id INTEGER, value TEXT);"
-                                    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (deviceId INTEGER, shortName INTEGER)");
+  RawDb(scratch_ / "other.db")
+      .exec(
+          "CREATE TABLE StringIds (id INTEGER, value TEXT);"
+          "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (deviceId INTEGER, shortName INTEGER)");
   expectRefused(scratch_ / "other.db", ErrorKind::foreign, "nsys export");
 }
 
@@ -118,8 +121,9 @@ TEST_F(BadInput, NewerMajorIsRefusedNewerMinorIsRead) {
 TEST_F(BadInput, CutOffAnywhere) {
   const auto whole = profile("whole.wm.sqlite");
   const auto size = std::filesystem::file_size(whole);
-  for (const std::uintmax_t keep : {std::uintmax_t{16}, std::uintmax_t{60}, std::uintmax_t{100}, std::uintmax_t{511},
-                                    std::uintmax_t{4096}, size / 4, size / 2, size - 4096, size - 1}) {
+  for (const std::uintmax_t keep :
+       {std::uintmax_t{16}, std::uintmax_t{60}, std::uintmax_t{100}, std::uintmax_t{511},
+        std::uintmax_t{4096}, size / 4, size / 2, size - 4096, size - 1}) {
     const auto cut = scratch_ / "cut.wm.sqlite";
     std::filesystem::copy_file(whole, cut, std::filesystem::copy_options::overwrite_existing);
     std::filesystem::resize_file(cut, keep);
@@ -139,7 +143,8 @@ TEST_F(BadInput, DamageInsideShowsWhenRead) {
   }
   const Result<ProfileReader> reader = ProfileReader::open(path);
   ASSERT_TRUE(reader) << reader.error().message;
-  const ProfileReader::Visit<KernelRow> ignore = [](std::span<const KernelRow>, std::span<const std::int64_t>) {};
+  const ProfileReader::Visit<KernelRow> ignore = [](std::span<const KernelRow>,
+                                                    std::span<const std::int64_t>) {};
   const Result<void> read = reader->read({}, ignore);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().kind, ErrorKind::truncated) << read.error().message;

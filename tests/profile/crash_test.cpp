@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of a recorder that runs or was killed, read by somebody else.
-#include <filesystem>
-#include <functional>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -11,6 +8,9 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <filesystem>
+#include <functional>
 
 #include "profile/profile_files.h"
 #include "profile/scratch.h"
@@ -24,7 +24,8 @@ constexpr std::size_t kBatch = 100;
 
 std::vector<KernelRow> batchFrom(std::int64_t first) {
   std::vector<KernelRow> rows;
-  for (std::size_t i = 0; i < kBatch; ++i) rows.push_back(launch(first + static_cast<std::int64_t>(i), 1'000'000));
+  for (std::size_t i = 0; i < kBatch; ++i)
+    rows.push_back(launch(first + static_cast<std::int64_t>(i), 1'000'000));
   return rows;
 }
 
@@ -144,7 +145,8 @@ int readInReadOnlyFolder(const std::filesystem::path& folder, std::size_t expect
       return 77;
     }
   } else {
-    std::filesystem::permissions(folder, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    std::filesystem::permissions(folder,
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   }
   const Result<ProfileReader> reader = ProfileReader::open(folder / "a");
   if (!reader) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A full disk and a file size limit: the writer says so, writes its loss row, and leaves a file that can be read.
-#include <filesystem>
-#include <functional>
-
+// A full disk and a file size limit: the writer says so, writes its loss row, and leaves a file that can be
+// read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -11,6 +9,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <filesystem>
+#include <functional>
 
 #include "profile/profile_files.h"
 #include "profile/scratch.h"
@@ -78,10 +79,12 @@ void writeUntilFull(const std::filesystem::path& path, std::size_t batchRows, in
   // While the writer is open, and after it has gone.
   for (int i = 0; i < 2; ++i) {
     const ProfileReader reader = openReader(path);
-    check(static_cast<std::int64_t>(readAll<KernelRow>(reader).size()) == committed, "all committed rows are there");
+    check(static_cast<std::int64_t>(readAll<KernelRow>(reader).size()) == committed,
+          "all committed rows are there");
     const std::vector<LossInfo> losses = valueOf(reader.losses());
     check(losses.size() == 1 && losses[0].kind == "disk_full" && losses[0].why == "no space left" &&
-              losses[0].count == 1234 && losses[0].fromNs == 77, "the loss row is right");
+              losses[0].count == 1234 && losses[0].fromNs == 77,
+          "the loss row is right");
     if (i == 0) ProfileWriter(std::move(*writer));
   }
 }
@@ -113,8 +116,9 @@ TEST_P(FullDisk, LossRowIsWrittenAndTheFileIsReadable) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, FullDisk,
-                         testing::Values(Size{"size=6m", 100, 1}, Size{"size=6m", 5000, 1000}, Size{"size=16m", 3000, 3},
-                                         Size{"size=60m", 10'000, 9}, Size{"size=7m", 1, 1}),
+                         testing::Values(Size{"size=6m", 100, 1}, Size{"size=6m", 5000, 1000},
+                                         Size{"size=16m", 3000, 3}, Size{"size=60m", 10'000, 9},
+                                         Size{"size=7m", 1, 1}),
                          [](const auto& each) { return "Case" + std::to_string(each.index); });
 
 TEST(FullDiskAtStart, NothingIsLeftBehind) {
@@ -122,7 +126,8 @@ TEST(FullDiskAtStart, NothingIsLeftBehind) {
   const int result = inChild([&] {
     mountSmall(scratch.folder(), "size=64k");
     const Result<ProfileWriter> writer = ProfileWriter::create(scratch / "a", {});
-    check(!writer && writer.error().kind == ErrorKind::diskFull, "create fails", writer ? "" : writer.error().message);
+    check(!writer && writer.error().kind == ErrorKind::diskFull, "create fails",
+          writer ? "" : writer.error().message);
     check(std::filesystem::is_empty(scratch.folder()), "nothing is left behind");
   });
   if (result == kNotPossible) GTEST_SKIP() << "no mount namespaces here";
@@ -136,7 +141,7 @@ TEST_P(FileSizeLimit, LossRowIsWrittenAndTheFileIsReadable) {
   EXPECT_EQ(inChild([&] {
               signal(SIGXFSZ, SIG_IGN);  // as the recorder does
               const auto bytes = static_cast<rlim_t>(std::strtoul(GetParam().options, nullptr, 10));
-              const struct rlimit limit {bytes, bytes};
+              const struct rlimit limit { bytes, bytes };
               check(setrlimit(RLIMIT_FSIZE, &limit) == 0, "setrlimit");
               writeUntilFull(scratch / "a", GetParam().batchRows, GetParam().batchesPerCommit);
             }),
@@ -145,15 +150,16 @@ TEST_P(FileSizeLimit, LossRowIsWrittenAndTheFileIsReadable) {
 
 // 1048576 = ulimit -f 1024
 INSTANTIATE_TEST_SUITE_P(Limits, FileSizeLimit,
-                         testing::Values(Size{"1048576", 100, 1}, Size{"1048576", 100, 10}, Size{"1048576", 20'000, 1},
-                                         Size{"20000000", 5000, 2}, Size{"20000000", 5000, 1000}),
+                         testing::Values(Size{"1048576", 100, 1}, Size{"1048576", 100, 10},
+                                         Size{"1048576", 20'000, 1}, Size{"20000000", 5000, 2},
+                                         Size{"20000000", 5000, 1000}),
                          [](const auto& each) { return "Case" + std::to_string(each.index); });
 
 TEST(FileSizeLimitAtStart, NothingIsLeftBehind) {
   const Scratch scratch;
   EXPECT_EQ(inChild([&] {
               signal(SIGXFSZ, SIG_IGN);
-              const struct rlimit limit {20'000, 20'000};
+              const struct rlimit limit { 20'000, 20'000 };
               check(setrlimit(RLIMIT_FSIZE, &limit) == 0, "setrlimit");
               const Result<ProfileWriter> writer = ProfileWriter::create(scratch / "a", {});
               check(!writer && writer.error().kind == ErrorKind::diskFull, "create fails",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a recording: indexes, WM_OVERVIEW, leaving WAL, and doing it later for a recorder that could not.
+// The end of a recording: indexes, WM_OVERVIEW, leaving WAL, and doing it later for a recorder that could
+// not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +18,7 @@ TEST(Finish, OverviewIsTheUnionPerLaneAndBucket) {
   ProfileWriter writer = createWriter(scratch / "a");
   // The run is 4096 us long, so that a bucket is 1 us. Rows are out of order, as buffers of two threads are.
   require(appendOne(writer, launch(4'095'000, 4'096'000, 7, 11)));
-  require(appendOne(writer, launch(600, 900, 7, 12)));      // overlaps the next one: union 100-900
+  require(appendOne(writer, launch(600, 900, 7, 12)));  // overlaps the next one: union 100-900
   require(appendOne(writer, launch(100, 800, 7, 11)));
   require(appendOne(writer, launch(1'500, 3'250, 7, 12)));  // across three buckets
   require(appendOne(writer, launch(0, 50, 8, 11)));         // another stream
@@ -35,8 +36,8 @@ TEST(Finish, OverviewIsTheUnionPerLaneAndBucket) {
   RawDb db(scratch / "a");
   EXPECT_EQ(db.value("SELECT overviewStart, overviewBucketNs FROM WM_SESSION"), "0|1000");
   EXPECT_THAT(db.rows("SELECT streamId, bucket, busyNs, shortName FROM WM_OVERVIEW ORDER BY 1, 2"),
-              ElementsAre("7|0|800|11", "7|1|500|12", "7|2|1000|12", "7|3|250|12", "7|10|400|NULL", "7|4095|1000|11",
-                          "8|0|50|11"));
+              ElementsAre("7|0|800|11", "7|1|500|12", "7|2|1000|12", "7|3|250|12", "7|10|400|NULL",
+                          "7|4095|1000|11", "8|0|50|11"));
 }
 
 TEST(Finish, ARunWithoutGpuWorkIsFine) {
@@ -98,8 +99,10 @@ TEST(FinishFile, CompletesWhatAKilledRecorderLeft) {
 
 TEST(FinishFile, RefusesWhatIsNotOurs) {
   const Scratch scratch;
-  RawDb(scratch / "n.sqlite").exec("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
-                                   "CREATE TABLE NVTX_EVENTS (start INTEGER, text TEXT)");
+  RawDb(scratch / "n.sqlite")
+      .exec(
+          "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+          "CREATE TABLE NVTX_EVENTS (start INTEGER, text TEXT)");
   const Result<void> foreign = finishFile(scratch / "n.sqlite");
   ASSERT_FALSE(foreign);
   EXPECT_EQ(foreign.error().kind, ErrorKind::usage);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// nsys exports of all ages: columns found by name, absent ones NULL. The public files lie beside the checkout;
-// the shapes that matter are also made by hand here.
+// nsys exports of all ages: columns found by name, absent ones NULL. The public files lie beside the
+// checkout; the shapes that matter are also made by hand here.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <numeric>
 #include <thread>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "profile/profile_files.h"
 #include "profile/scratch.h"
@@ -58,15 +58,16 @@ TEST_P(RealExport, TotalsAreThePublishedOnes) {
   for (const ApiRow& a : readAll<ApiRow>(reader)) ASSERT_TRUE(ids.contains(a.nameId));
 }
 
-INSTANTIATE_TEST_SUITE_P(Nsys, RealExport,
-                         testing::Values(Expected{"h100_2gpu_1s.sqlite", 3442, 44829522, "3.25.0", 0, 2, 0},
-                                         Expected{"a100_cloverleaf.sqlite", 1312, 294404540, "3.13.2", 4, 1, 1},
-                                         Expected{"rtx4060ti_streams.sqlite", 4, 536542, "3.24.14", 1, 1, 1},
-                                         Expected{"unversioned_2021.sqlite", 12, 6128761, "unversioned", 1, 1, 1}),
-                         [](const auto& each) {
-                           const std::string name = each.param.file;
-                           return name.substr(0, name.find('.'));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Nsys, RealExport,
+    testing::Values(Expected{"h100_2gpu_1s.sqlite", 3442, 44829522, "3.25.0", 0, 2, 0},
+                    Expected{"a100_cloverleaf.sqlite", 1312, 294404540, "3.13.2", 4, 1, 1},
+                    Expected{"rtx4060ti_streams.sqlite", 4, 536542, "3.24.14", 1, 1, 1},
+                    Expected{"unversioned_2021.sqlite", 12, 6128761, "unversioned", 1, 1, 1}),
+    [](const auto& each) {
+      const std::string name = each.param.file;
+      return name.substr(0, name.find('.'));
+    });
 
 TEST(RealExportDetails, WhatTheOldFileLacksIsNull) {
   if (!std::filesystem::exists(dataFile("unversioned_2021.sqlite"))) {
@@ -116,18 +117,20 @@ TEST(RealExportDetails, NvtxTextsWithoutIdsGetNegativeOnes) {
 
 TEST(MadeExport, ShortNameAloneAndOldMetadataAreEnough) {
   const Scratch scratch;
-  RawDb(scratch / "old.sqlite").exec(
-      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
-      "CREATE TABLE EXPORT_META_DATA (name TEXT, value TEXT);"
-      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (shortName INTEGER, streamId INTEGER, deviceId INTEGER, end INTEGER, "
-      "start INTEGER, somethingNew TEXT);"
-      "CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, deviceId INTEGER, name TEXT, busLocation TEXT);"
-      "CREATE TABLE TARGET_INFO_CUDA_GPU (deviceId INTEGER, smCount INTEGER);"
-      "INSERT INTO EXPORT_META_DATA VALUES ('EXPORT_SCHEMA_VERSION', '2.9.1');"
-      "INSERT INTO StringIds VALUES (9, 'saxpy');"
-      "INSERT INTO TARGET_INFO_GPU VALUES (0, 2, 'Old GPU', '');"
-      "INSERT INTO TARGET_INFO_CUDA_GPU VALUES (2, 80);"
-      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (9, 7, 2, 150, 100, 'x')");
+  RawDb(scratch / "old.sqlite")
+      .exec(
+          "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+          "CREATE TABLE EXPORT_META_DATA (name TEXT, value TEXT);"
+          "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (shortName INTEGER, streamId INTEGER, deviceId INTEGER, "
+          "end INTEGER, "
+          "start INTEGER, somethingNew TEXT);"
+          "CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, deviceId INTEGER, name TEXT, busLocation TEXT);"
+          "CREATE TABLE TARGET_INFO_CUDA_GPU (deviceId INTEGER, smCount INTEGER);"
+          "INSERT INTO EXPORT_META_DATA VALUES ('EXPORT_SCHEMA_VERSION', '2.9.1');"
+          "INSERT INTO StringIds VALUES (9, 'saxpy');"
+          "INSERT INTO TARGET_INFO_GPU VALUES (0, 2, 'Old GPU', '');"
+          "INSERT INTO TARGET_INFO_CUDA_GPU VALUES (2, 80);"
+          "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (9, 7, 2, 150, 100, 'x')");
   const ProfileReader reader = openReader(scratch / "old.sqlite");
   EXPECT_EQ(reader.schemaVersion(), "2.9.1");
   const KernelRow kernel = readAll<KernelRow>(reader).at(0);
@@ -149,11 +152,15 @@ TEST(MadeExport, ShortNameAloneAndOldMetadataAreEnough) {
 
 TEST(MadeExport, SameTextSameIdAndTextIdWins) {
   const Scratch scratch;
-  RawDb(scratch / "n.sqlite").exec(
-      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (3, 'registered');"
-      "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, textId INTEGER);"
-      "INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'step', NULL), (2, 3, 59, 'other', NULL), (3, 4, 59, 'step', NULL),"
-      "(4, 5, 59, NULL, 3), (5, 6, 59, 'both', 3), (6, NULL, 34, NULL, NULL)");
+  RawDb(scratch / "n.sqlite")
+      .exec(
+          "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (3, "
+          "'registered');"
+          "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, textId "
+          "INTEGER);"
+          "INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'step', NULL), (2, 3, 59, 'other', NULL), (3, 4, 59, "
+          "'step', NULL),"
+          "(4, 5, 59, NULL, 3), (5, 6, 59, 'both', 3), (6, NULL, 34, NULL, NULL)");
   const std::vector<NvtxRow> rows = readAll<NvtxRow>(openReader(scratch / "n.sqlite"));
   ASSERT_EQ(rows.size(), 6u);
   EXPECT_EQ(rows[0].textId, -1);
@@ -180,7 +187,8 @@ TEST(MadeExport, SeveralThreadsReadAtOnce) {
     std::vector<std::jthread> threads;
     for (std::int64_t t = 0; t < 8; ++t) {
       threads.emplace_back([&, t] {
-        for (const KernelRow& k : readAll<KernelRow>(reader, {t * 5000 + 1, (t + 1) * 5000 + 1})) sum += k.start;
+        for (const KernelRow& k : readAll<KernelRow>(reader, {t * 5000 + 1, (t + 1) * 5000 + 1}))
+          sum += k.start;
       });
     }
   }

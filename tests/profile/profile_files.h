@@ -2,13 +2,13 @@
 // Short ways to make, open and look into profiles.
 #pragma once
 
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include "warpmeter/profile/reader.h"
 #include "warpmeter/profile/writer.h"
@@ -48,7 +48,8 @@ std::vector<Row> readAll(const ProfileReader& reader, RowRange range = {}) {
 }
 
 // A launch with every NOT NULL column set.
-inline KernelRow launch(std::int64_t start, std::int64_t end, std::int64_t stream = 7, std::int64_t name = 1) {
+inline KernelRow launch(std::int64_t start, std::int64_t end, std::int64_t stream = 7,
+                        std::int64_t name = 1) {
   KernelRow k;
   std::int64_t* column = &k.start;
   for (std::size_t i = 0; i < sizeof(KernelRow) / sizeof(std::int64_t); ++i) column[i] = 1;
@@ -70,7 +71,8 @@ Result<void> appendOne(ProfileWriter& writer, const Row& row) {
 class RawDb {
  public:
   explicit RawDb(const std::filesystem::path& path, int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) {
-    if (sqlite3_open_v2(path.c_str(), &db_, flags, nullptr) != SQLITE_OK) ADD_FAILURE() << sqlite3_errmsg(db_);
+    if (sqlite3_open_v2(path.c_str(), &db_, flags, nullptr) != SQLITE_OK)
+      ADD_FAILURE() << sqlite3_errmsg(db_);
   }
   ~RawDb() { sqlite3_close(db_); }
   RawDb(const RawDb&) = delete;
@@ -84,13 +86,15 @@ class RawDb {
   std::vector<std::string> rows(const std::string& sql) {
     std::vector<std::string> result;
     sqlite3_stmt* statement = nullptr;
-    EXPECT_EQ(sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr), SQLITE_OK) << sqlite3_errmsg(db_);
+    EXPECT_EQ(sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(db_);
     while (sqlite3_step(statement) == SQLITE_ROW) {
       std::string line;
       for (int i = 0; i < sqlite3_column_count(statement); ++i) {
         if (i) line += '|';
         const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, i));
-        line += text ? std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, i))) : "NULL";
+        line +=
+            text ? std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, i))) : "NULL";
       }
       result.push_back(line);
     }

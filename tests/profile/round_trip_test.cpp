@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes into a file comes out of it: every row type, NULLs, extreme values, every column.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cstring>
 #include <limits>
 #include <set>
 #include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "profile/profile_files.h"
 #include "profile/scratch.h"
@@ -49,31 +49,52 @@ std::vector<Row> distinctRows(std::size_t count) {
 template <class Row>
 void expectSame(const std::vector<Row>& written, const std::vector<Row>& read) {
   ASSERT_EQ(written.size(), read.size());
-  for (std::size_t i = 0; i < written.size(); ++i) ASSERT_EQ(asIntegers(written[i]), asIntegers(read[i])) << i;
+  for (std::size_t i = 0; i < written.size(); ++i)
+    ASSERT_EQ(asIntegers(written[i]), asIntegers(read[i])) << i;
 }
 
 template <class Row>
 const char* tableOf();
 template <>
-const char* tableOf<KernelRow>() { return "CUPTI_ACTIVITY_KIND_KERNEL"; }
+const char* tableOf<KernelRow>() {
+  return "CUPTI_ACTIVITY_KIND_KERNEL";
+}
 template <>
-const char* tableOf<ApiRow>() { return "CUPTI_ACTIVITY_KIND_RUNTIME"; }
+const char* tableOf<ApiRow>() {
+  return "CUPTI_ACTIVITY_KIND_RUNTIME";
+}
 template <>
-const char* tableOf<MemcpyRow>() { return "CUPTI_ACTIVITY_KIND_MEMCPY"; }
+const char* tableOf<MemcpyRow>() {
+  return "CUPTI_ACTIVITY_KIND_MEMCPY";
+}
 template <>
-const char* tableOf<MemsetRow>() { return "CUPTI_ACTIVITY_KIND_MEMSET"; }
+const char* tableOf<MemsetRow>() {
+  return "CUPTI_ACTIVITY_KIND_MEMSET";
+}
 template <>
-const char* tableOf<SyncRow>() { return "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"; }
+const char* tableOf<SyncRow>() {
+  return "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+}
 template <>
-const char* tableOf<CudaEventRow>() { return "CUPTI_ACTIVITY_KIND_CUDA_EVENT"; }
+const char* tableOf<CudaEventRow>() {
+  return "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
+}
 template <>
-const char* tableOf<OverheadRow>() { return "CUPTI_ACTIVITY_KIND_OVERHEAD"; }
+const char* tableOf<OverheadRow>() {
+  return "CUPTI_ACTIVITY_KIND_OVERHEAD";
+}
 template <>
-const char* tableOf<NvtxRow>() { return "NVTX_EVENTS"; }
+const char* tableOf<NvtxRow>() {
+  return "NVTX_EVENTS";
+}
 template <>
-const char* tableOf<MemoryRow>() { return "CUDA_GPU_MEMORY_USAGE_EVENTS"; }
+const char* tableOf<MemoryRow>() {
+  return "CUDA_GPU_MEMORY_USAGE_EVENTS";
+}
 template <>
-const char* tableOf<MarkRow>() { return "WM_MARK"; }
+const char* tableOf<MarkRow>() {
+  return "WM_MARK";
+}
 
 template <class Row>
 class RoundTrip : public testing::Test {
@@ -82,8 +103,8 @@ class RoundTrip : public testing::Test {
   std::filesystem::path path_ = scratch_ / "a.wm.sqlite";
 };
 
-using ReadableRows = testing::Types<KernelRow, ApiRow, MemcpyRow, MemsetRow, SyncRow, CudaEventRow, OverheadRow,
-                                    NvtxRow, MemoryRow, MarkRow>;
+using ReadableRows = testing::Types<KernelRow, ApiRow, MemcpyRow, MemsetRow, SyncRow, CudaEventRow,
+                                    OverheadRow, NvtxRow, MemoryRow, MarkRow>;
 TYPED_TEST_SUITE(RoundTrip, ReadableRows);
 
 TYPED_TEST(RoundTrip, EveryColumnComesBackFromItsOwnPlace) {
@@ -100,7 +121,8 @@ TYPED_TEST(RoundTrip, EveryColumnComesBackFromItsOwnPlace) {
   RawDb db(this->path_);
   const std::string table = tableOf<TypeParam>();
   std::vector<std::string> values, expected;
-  for (const std::string& column : db.rows("SELECT name FROM pragma_table_info('" + table + "') ORDER BY cid")) {
+  for (const std::string& column :
+       db.rows("SELECT name FROM pragma_table_info('" + table + "') ORDER BY cid")) {
     if (std::is_same_v<TypeParam, NvtxRow> && column == "textId") continue;
     const std::string value = db.value("SELECT \"" + column + "\" FROM " + table + " LIMIT 1");
     if (value != "NULL") values.push_back(value);
@@ -184,7 +206,8 @@ TEST(Reading, StopsWhenAsked) {
   const ProfileReader reader = openReader(scratch / "a");
   std::stop_source source;
   std::size_t seen = 0;
-  const ProfileReader::Visit<ApiRow> visit = [&](std::span<const ApiRow> rows, std::span<const std::int64_t>) {
+  const ProfileReader::Visit<ApiRow> visit = [&](std::span<const ApiRow> rows,
+                                                 std::span<const std::int64_t>) {
     seen += rows.size();
     source.request_stop();
   };
@@ -389,15 +412,22 @@ TEST(RoundTripOthers, SessionProcessesAndGpus) {
   EXPECT_EQ(db.value("PRAGMA journal_mode"), "delete");
   EXPECT_EQ(db.value("SELECT * FROM PROCESSES"), std::to_string(process.globalPid.value) + "|4711|train.py");
   EXPECT_EQ(db.value("SELECT vmId, id, cuDevice, smMajor FROM TARGET_INFO_GPU"), "281474976710656|0|0|9");
-  EXPECT_EQ(db.value("SELECT duration, startTime, stopTime FROM ANALYSIS_DETAILS"), "13000|77000000000|77000013000");
+  EXPECT_EQ(db.value("SELECT duration, startTime, stopTime FROM ANALYSIS_DETAILS"),
+            "13000|77000000000|77000013000");
   EXPECT_EQ(db.value("SELECT utcTime, systemClockNs FROM TARGET_INFO_SESSION_START_TIME"),
             "2023-11-14T22:13:20|77000000000");
 }
 
 TEST(RoundTripOthers, HostileStringsAreKeptByteByByte) {
   const Scratch scratch;
-  std::vector<std::string> texts = {"", std::string("a\0b", 3), std::string(1, '\0'), "\xff\xfe\x80", "'; DROP TABLE x; --",
-                                    "\xed\xa0\x80 lone surrogate", "tab\tnew\nline\x1b[31m", std::string(512 << 10, 'x')};
+  std::vector<std::string> texts = {"",
+                                    std::string("a\0b", 3),
+                                    std::string(1, '\0'),
+                                    "\xff\xfe\x80",
+                                    "'; DROP TABLE x; --",
+                                    "\xed\xa0\x80 lone surrogate",
+                                    "tab\tnew\nline\x1b[31m",
+                                    std::string(512 << 10, 'x')};
   std::vector<std::int64_t> ids;
   ProfileWriter writer = createWriter(scratch / "a");
   for (const std::string& text : texts) ids.push_back(writer.intern(text).value);

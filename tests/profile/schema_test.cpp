@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file's shape is a contract with other people's tools: core tables as nsys 3.24.14 has them, ours as
 // docs/format.md says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -8,9 +11,6 @@
 #include <regex>
 #include <set>
 #include <sstream>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "profile/profile_files.h"
 #include "profile/scratch.h"
@@ -33,13 +33,16 @@ std::vector<std::string> linesOf(const std::filesystem::path& path) {
 
 // "TABLE column TYPE [NOT NULL]" in the table's order.
 std::vector<std::string> columnsOf(RawDb& db, const std::string& table) {
-  return db.rows("SELECT '" + table + " ' || name || ' ' || type || iif(\"notnull\", ' NOT NULL', '') "
-                 "FROM pragma_table_info('" + table + "') ORDER BY cid");
+  return db.rows("SELECT '" + table +
+                 " ' || name || ' ' || type || iif(\"notnull\", ' NOT NULL', '') "
+                 "FROM pragma_table_info('" +
+                 table + "') ORDER BY cid");
 }
 
 std::vector<std::string> coreTables(RawDb& db) {
-  return db.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'WM\\_%' ESCAPE '\\' "
-                 "AND name NOT LIKE 'sqlite%' ORDER BY name");
+  return db.rows(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'WM\\_%' ESCAPE '\\' "
+      "AND name NOT LIKE 'sqlite%' ORDER BY name");
 }
 
 class Schema : public testing::Test {
@@ -89,14 +92,16 @@ TEST_F(Schema, NvtxAndMemsetColumnsAreThoseOfARealExport) {
 }
 
 TEST_F(Schema, EnumerationsAreThoseOfARealExport) {
-  const std::filesystem::path path = std::filesystem::path(WARPMETER_DATA_DIR) / "nsys/rtx4060ti_streams.sqlite";
+  const std::filesystem::path path =
+      std::filesystem::path(WARPMETER_DATA_DIR) / "nsys/rtx4060ti_streams.sqlite";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no rtx4060ti_streams.sqlite beside the checkout";
   RawDb own(path_), theirs(path, SQLITE_OPEN_READONLY);
   std::size_t tables = 0;
   for (const std::string& table : coreTables(own)) {
     if (table.substr(0, 5) != "ENUM_") continue;
     const std::vector<std::string> all = theirs.rows("SELECT id, name FROM " + table);
-    for (const std::string& row : own.rows("SELECT id, name FROM " + table)) EXPECT_THAT(all, Contains(row)) << table;
+    for (const std::string& row : own.rows("SELECT id, name FROM " + table))
+      EXPECT_THAT(all, Contains(row)) << table;
     if (table.find("NSYS") == std::string::npos) {  // those are cut down to CUDA and NVTX
       EXPECT_EQ(own.rows("SELECT id, name FROM " + table).size(), all.size()) << table;
     }
@@ -119,12 +124,14 @@ TEST_F(Schema, SaysWhatItIs) {
 TEST_F(Schema, OwnTablesDoNotShadowThoseOfOthers) {
   // Clients fall back to any table with these words in its name, and add columns of these names.
   RawDb db(path_);
-  EXPECT_THAT(db.rows("SELECT name FROM sqlite_master WHERE name LIKE 'WM\\_%' ESCAPE '\\' AND (name LIKE '%KERNEL%' "
-                      "OR name LIKE '%RUNTIME%' OR name LIKE '%NVTX%' OR name LIKE '%DRIVER%')"),
-              IsEmpty());
-  EXPECT_THAT(db.rows("SELECT m.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c WHERE m.name LIKE "
-                      "'CUPTI%' AND c.name IN ('name', 'kernelName', 'kernel_name', 'nvtxRange')"),
-              IsEmpty());
+  EXPECT_THAT(
+      db.rows("SELECT name FROM sqlite_master WHERE name LIKE 'WM\\_%' ESCAPE '\\' AND (name LIKE '%KERNEL%' "
+              "OR name LIKE '%RUNTIME%' OR name LIKE '%NVTX%' OR name LIKE '%DRIVER%')"),
+      IsEmpty());
+  EXPECT_THAT(
+      db.rows("SELECT m.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c WHERE m.name LIKE "
+              "'CUPTI%' AND c.name IN ('name', 'kernelName', 'kernel_name', 'nvtxRange')"),
+      IsEmpty());
 }
 
 // docs/format.md has a section "### WM_X" per table whose list items start with `- column TYPE`.
