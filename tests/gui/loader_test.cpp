@@ -4,6 +4,8 @@
 #include <QCoreApplication>
 #include <QFile>
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "gui/small_profile.h"
 
@@ -75,6 +77,20 @@ TEST(ProfileLoader, AStaleLoadDeliversNothing) {
   ASSERT_TRUE(waitUntil([&] { return seen.finished(); }));
   for (const auto& profile : seen.profiles) EXPECT_EQ(profile->fileName, "small.wm.sqlite");
   EXPECT_TRUE(seen.errors.isEmpty());
+}
+
+// The first file's results lie in the event queue already when the second is asked for.
+TEST(ProfileLoader, AFinishedButUnseenLoadIsStaleToo) {
+  const auto old = writeSmallProfile(QStringLiteral("old.wm.sqlite"));
+  const auto small = writeSmallProfile();
+  ProfileLoader loader;
+  Recorder seen(loader);
+  loader.load(old->path);
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(500));  // on a slow machine it is merely the test above
+  loader.load(small->path);
+  ASSERT_TRUE(waitUntil([&] { return seen.finished() && seen.profiles.size() >= 2; }));
+  for (const auto& profile : seen.profiles) EXPECT_EQ(profile->fileName, "small.wm.sqlite");
 }
 
 TEST(ProfileLoader, MayDieWhileLoading) {
