@@ -8,9 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
-#include <sstream>
 
 #include "profile/profile_files.h"
 #include "profile/scratch.h"
@@ -134,28 +132,24 @@ TEST_F(Schema, OwnTablesDoNotShadowThoseOfOthers) {
       IsEmpty());
 }
 
-// docs/format.md has a section "### WM_X" per table whose list items start with `- column TYPE`.
-TEST_F(Schema, OwnTablesAreThoseOfTheDocumentation) {
-  std::map<std::string, std::vector<std::string>> documented, actual;
+// docs/format.md has a section "### WM_X" per table whose list items start with "- `column TYPE [NOT NULL]`".
+std::map<std::string, std::vector<std::string>> documentedTables() {
+  std::map<std::string, std::vector<std::string>> tables;
+  std::ifstream in(WARPMETER_SOURCE_DIR "/docs/format.md");
   std::string table;
-  std::smatch match;
-  for (const std::string& raw : [] {
-         std::ifstream in(WARPMETER_SOURCE_DIR "/docs/format.md");
-         std::vector<std::string> lines;
-         for (std::string line; std::getline(in, line);) lines.push_back(line);
-         return lines;
-       }()) {
-    static const std::regex kHeading("^### (WM_[A-Z_]+)"), kAnyHeading("^#.*"),
-        kColumn("^- `([A-Za-z]+) (INTEGER|TEXT|REAL|BLOB)( NOT NULL)?`.*");
-    if (std::regex_match(raw, match, kColumn) && !table.empty()) {
-      documented[table].push_back(table + " " + match[1].str() + " " + match[2].str() + match[3].str());
-    } else if (std::regex_search(raw, match, kHeading)) {
-      table = match[1];
-      documented[table];
-    } else if (std::regex_match(raw, kAnyHeading)) {
-      table.clear();
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("#")) {
+      table = line.starts_with("### WM_") ? line.substr(4) : "";
+      if (!table.empty()) tables[table];
+    } else if (!table.empty() && line.starts_with("- `")) {
+      tables[table].push_back(table + " " + line.substr(3, line.find('`', 3) - 3));
     }
   }
+  return tables;
+}
+
+TEST_F(Schema, OwnTablesAreThoseOfTheDocumentation) {
+  std::map<std::string, std::vector<std::string>> documented = documentedTables(), actual;
   RawDb db(path_);
   for (const std::string& name :
        db.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'WM\\_%' ESCAPE '\\'")) {
