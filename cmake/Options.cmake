@@ -18,10 +18,11 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
+# libgcc stays shared: the static one asks for _dl_find_object (GLIBC_2.35). Without --gc-sections libstdc++ brings
+# arc4random (2.36) along for a random_device that nobody uses.
+set(WARPMETER_PORTABLE_LINK_OPTIONS -static-libstdc++ -Wl,--gc-sections -Wl,--exclude-libs,ALL)
 if(WARPMETER_STATIC)
-  # libgcc stays shared: the static one asks for _dl_find_object (GLIBC_2.35). Without --gc-sections libstdc++ brings
-  # arc4random (2.36) along for a random_device that nobody uses.
-  add_link_options($<$<LINK_LANGUAGE:CXX>:-static-libstdc++> -Wl,--gc-sections)
+  add_link_options("$<$<LINK_LANGUAGE:CXX>:${WARPMETER_PORTABLE_LINK_OPTIONS}>")
 endif()
 
 find_package(Threads REQUIRED)

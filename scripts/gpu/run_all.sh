@@ -21,6 +21,7 @@ step() {
 }
 
 step 600 "$here/verify_recording.py" "$results" "${prefix[@]}"
+step 300 "$here/verify_faults.py" "$results" "${prefix[@]}"
 step 300 "$here/record_all.sh" "$results" ${2:+"$2"}
 step 600 "$here/verify_pytorch.py" "$results" "${prefix[@]}"
 for name in streams_overlap graph copies_pageable; do
