@@ -40,7 +40,7 @@ constexpr OptionSpec kOptions[] = {
     {Opt::maxSize, "--max-size", 0, bytes, "BYTES", "", "WARPMETER_MAX_SIZE", "unlimited",
      "stop keeping records when the file and its spill file reach this size; losses are counted", kRecord},
     {Opt::launchLatency, "--launch-latency", 0, optionalChoice, "", "force", "", "off",
-     "also record when launches were queued and submitted; only where CUPTI is free of a known deadlock "
+     "also record when launches were queued and submitted (table WM_LATENCY); only where CUPTI is free of a known deadlock "
      "(13.4 Update 1), =force everywhere",
      kRecord},
     {Opt::noNvtx, "--no-nvtx", 0, flag, "", "", "", "", "leave NVTX ranges out", kRecord},

@@ -81,6 +81,7 @@ constexpr std::array kContextColumns = {"nullStreamId",    "processId",      "de
 constexpr std::array kThreadColumns = {"nameId", "priority", "globalTid"};
 constexpr std::array kGraphNodeColumns = {"start",  "end",         "eventClass",         "globalTid",
                                           "nameId", "graphNodeId", "originalGraphNodeId"};
+constexpr std::array kLatencyColumns = {"correlationId", "globalPid", "queued", "submitted"};
 constexpr std::array kClockColumns = {"realtimeNs", "monotonicNs", "boottimeNs"};
 
 template <class Row, std::size_t N>
@@ -111,6 +112,7 @@ constexpr std::array<TableInfo, kTableCount> kTables = {
     describe<ThreadRow>("ThreadNames", kThreadColumns),
     describe<GraphNodeRow>("CUDA_GRAPH_NODE_EVENTS", kGraphNodeColumns),
     describe<ClockRow>("WM_CLOCK", kClockColumns),
+    describe<LatencyRow>("WM_LATENCY", kLatencyColumns),
 };
 
 }  // namespace

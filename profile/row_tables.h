@@ -30,6 +30,7 @@ enum class Table : std::size_t {
   thread,
   graphNode,
   clock,
+  latency,
   count
 };
 inline constexpr std::size_t kTableCount = static_cast<std::size_t>(Table::count);
@@ -80,6 +81,8 @@ template <>
 inline constexpr Table kTableOf<GraphNodeRow> = Table::graphNode;
 template <>
 inline constexpr Table kTableOf<ClockRow> = Table::clock;
+template <>
+inline constexpr Table kTableOf<LatencyRow> = Table::latency;
 
 // Rows are moved as arrays of integers; row_tables.cpp checks that no row type has anything else in it.
 template <class Row>

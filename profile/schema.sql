@@ -188,6 +188,9 @@ CREATE TABLE WM_SESSION (
 );
 
 -- One row a second.
+CREATE TABLE WM_LATENCY (
+  correlationId INTEGER NOT NULL, globalPid INTEGER NOT NULL, queued INTEGER, submitted INTEGER
+);
 CREATE TABLE WM_CLOCK (
   realtimeNs INTEGER, monotonicNs INTEGER, boottimeNs INTEGER
 );

@@ -146,6 +146,9 @@ void CaptureWindows::filter(RowBatch& from, RowBatch& to) const {
   move(from.syncs, to.syncs, interval);
   move(from.overheads, to.overheads, interval);
   move(from.events, to.events, [this](const CudaEventRow& row) { return overlapsLocked(row.timestamp, kNull); });
+  move(from.latencies, to.latencies, [this](const LatencyRow& row) {
+    return overlapsLocked(isNull(row.queued) ? row.submitted : row.queued, kNull);
+  });
   move(from.memory, to.memory, [this](const MemoryRow& row) { return overlapsLocked(row.start, kNull); });
   move(from.nvtx, to.nvtx, [this](const NvtxRow& row) {
     return (row.eventType != 59 && row.eventType != 60 && row.eventType != 34) || overlapsLocked(row.start, row.end);

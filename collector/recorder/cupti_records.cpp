@@ -150,6 +150,10 @@ void CuptiRecords::kernel(const std::byte* record, std::size_t size, RowBatch& o
   }
   row.start = context_.time(k.start);
   row.end = context_.time(k.end);
+  if (k.queued != 0 || k.submitted != 0) {  // 0 = latency timestamps are off, or not known
+    out.latencies.push_back({row.correlationId, row.globalPid, k.queued == 0 ? kNull : context_.time(k.queued),
+                             k.submitted == 0 ? kNull : context_.time(k.submitted)});
+  }
   if (isNull(counts_.firstKernelNs) || row.start < counts_.firstKernelNs) counts_.firstKernelNs = row.start;
   out.kernels.push_back(row);
 }

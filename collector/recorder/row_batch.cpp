@@ -14,7 +14,7 @@ bool put(ProfileWriter& writer, const std::vector<Row>& rows, Result<void>& resu
 
 std::size_t RowBatch::rows() const {
   return kernels.size() + untimed.size() + apis.size() + copies.size() + memsets.size() + syncs.size() +
-         events.size() + overheads.size() + nvtx.size() + memory.size() + marks.size() + streams.size() +
+         events.size() + overheads.size() + nvtx.size() + memory.size() + latencies.size() + marks.size() + streams.size() +
          contexts.size() + threads.size();
 }
 
@@ -48,6 +48,7 @@ void RowBatch::clear() {
   overheads.clear();
   nvtx.clear();
   memory.clear();
+  latencies.clear();
   marks.clear();
   streams.clear();
   contexts.clear();
@@ -61,6 +62,7 @@ Result<void> RowBatch::appendTo(ProfileWriter& writer) const {
   (void)(put(writer, kernels, result) && put(writer, apis, result) && put(writer, copies, result) &&
          put(writer, memsets, result) && put(writer, syncs, result) && put(writer, events, result) &&
          put(writer, overheads, result) && put(writer, nvtx, result) && put(writer, memory, result) &&
+         put(writer, latencies, result) &&
          put(writer, marks, result) && put(writer, streams, result) && put(writer, contexts, result) &&
          put(writer, threads, result));
   return result;

@@ -28,6 +28,7 @@ struct RowBatch {
   std::vector<OverheadRow> overheads;
   std::vector<NvtxRow> nvtx;
   std::vector<MemoryRow> memory;
+  std::vector<LatencyRow> latencies;
   std::vector<MarkRow> marks;
   std::vector<StreamRow> streams;
   std::vector<ContextRow> contexts;

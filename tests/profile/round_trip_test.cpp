@@ -95,6 +95,10 @@ template <>
 const char* tableOf<MarkRow>() {
   return "WM_MARK";
 }
+template <>
+const char* tableOf<LatencyRow>() {
+  return "WM_LATENCY";
+}
 
 template <class Row>
 class RoundTrip : public testing::Test {
@@ -104,7 +108,7 @@ class RoundTrip : public testing::Test {
 };
 
 using ReadableRows = testing::Types<KernelRow, ApiRow, MemcpyRow, MemsetRow, SyncRow, CudaEventRow,
-                                    OverheadRow, NvtxRow, MemoryRow, MarkRow>;
+                                    OverheadRow, NvtxRow, MemoryRow, MarkRow, LatencyRow>;
 TYPED_TEST_SUITE(RoundTrip, ReadableRows);
 
 TYPED_TEST(RoundTrip, EveryColumnComesBackFromItsOwnPlace) {

@@ -118,6 +118,25 @@ TEST_F(Decoder, kernelWithoutTimesIsUntimed) {
   EXPECT_EQ(rows_.untimed[1].correlationId, 2);
 }
 
+TEST_F(Decoder, latencyTimestampsAreRowsOfTheirOwnAndOnlyWhereTheyAreKnown) {
+  auto k = kernelRecord(7, guest_.name("k"), at(1000), at(3500));
+  k.queued = at(400);
+  k.submitted = at(900);
+  ASSERT_TRUE(decode(k));
+  k.correlationId = 8;
+  k.submitted = 0;
+  ASSERT_TRUE(decode(k));
+  ASSERT_TRUE(decode(kernelRecord(9, guest_.name("k"), at(4000), at(4500))));
+  ASSERT_EQ(rows_.kernels.size(), 3u);
+  ASSERT_EQ(rows_.latencies.size(), 2u);
+  EXPECT_EQ(rows_.latencies[0].correlationId, rows_.kernels[0].correlationId);
+  EXPECT_EQ(rows_.latencies[0].globalPid, rows_.kernels[0].globalPid);
+  EXPECT_EQ(rows_.latencies[0].queued, 400);
+  EXPECT_EQ(rows_.latencies[0].submitted, 900);
+  EXPECT_EQ(rows_.latencies[1].correlationId, rows_.kernels[1].correlationId);
+  EXPECT_TRUE(isNull(rows_.latencies[1].submitted));
+}
+
 TEST_F(Decoder, nameThatWasNeverAnnouncedIsLostAndCounted) {
   const auto pointer = std::uint64_t{0x7f00deadb000};
   ASSERT_TRUE(decode(kernelRecord(1, pointer, at(1), at(2))));

@@ -80,6 +80,7 @@ class ProfileReader {
   Result<void> read(RowRange range, const Visit<NvtxRow>& visit, std::stop_token stop = {}) const;
   Result<void> read(RowRange range, const Visit<MemoryRow>& visit, std::stop_token stop = {}) const;
   Result<void> read(RowRange range, const Visit<MarkRow>& visit, std::stop_token stop = {}) const;
+  Result<void> read(RowRange range, const Visit<LatencyRow>& visit, std::stop_token stop = {}) const;
 
   // Largest rowid + 1 of the row type's table; 0 when the table is absent or empty. Cheap.
   template <class Row>

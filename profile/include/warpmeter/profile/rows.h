@@ -111,6 +111,12 @@ struct SelfCostRow {
   std::int64_t globalPid = kNull, what = kNull, ns = kNull, count = kNull;
 };
 
+// WM_LATENCY: when a launch reached the driver's queue and when it was handed to the GPU; only with launch latency
+// recorded. Belongs to the kernel row with the same correlationId and globalPid (its start is the third moment).
+struct LatencyRow {
+  std::int64_t correlationId = kNull, globalPid = kNull, queued = kNull, submitted = kNull;
+};
+
 // TARGET_INFO_CUDA_STREAM (without the constant hwId, vmId)
 struct StreamRow {
   std::int64_t streamId = kNull, processId = kNull, contextId = kNull, priority = kNull, flag = kNull;

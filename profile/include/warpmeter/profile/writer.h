@@ -45,6 +45,7 @@ class ProfileWriter {
   Result<void> append(std::span<const NvtxRow> rows);
   Result<void> append(std::span<const MemoryRow> rows);
   Result<void> append(std::span<const MarkRow> rows);
+  Result<void> append(std::span<const LatencyRow> rows);
   Result<void> append(std::span<const LossRow> rows);
   Result<void> append(std::span<const SelfCostRow> rows);
   Result<void> append(std::span<const StreamRow> rows);
