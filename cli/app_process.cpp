@@ -40,7 +40,10 @@ class SignalsWhileRunning {
     }
   }
   ~SignalsWhileRunning() {
-    for (const auto& s : saved_) sigaction(s.number, &s.before, nullptr);
+    for (const auto& s : saved_) {
+      // Nobody may be reading our last lines: that must not cost the application its exit code.
+      if (s.number != SIGPIPE) sigaction(s.number, &s.before, nullptr);
+    }
   }
   SignalsWhileRunning(const SignalsWhileRunning&) = delete;
   SignalsWhileRunning& operator=(const SignalsWhileRunning&) = delete;
@@ -52,7 +55,8 @@ class SignalsWhileRunning {
     bool forwarded;
     struct sigaction before {};
   };
-  Saved saved_[4] = {{SIGINT, false}, {SIGQUIT, false}, {SIGTERM, true}, {SIGHUP, true}};
+  Saved saved_[5] = {
+      {SIGINT, false}, {SIGQUIT, false}, {SIGTERM, true}, {SIGHUP, true}, {SIGPIPE, false}};
   sigset_t reset_{};
 };
 

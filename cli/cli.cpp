@@ -9,14 +9,9 @@
 
 namespace warpmeter::cli {
 
-int runCli(const std::vector<std::string>& args) {
-  auto parsed = parseArguments(args);
-  if (!parsed) return fail(parsed.error(), Verb::report);
-  if (parsed->print) {
-    std::fputs(parsed->print->c_str(), stdout);
-    return kOk;
-  }
-  const Arguments& arguments = parsed->arguments;
+namespace {
+
+int runVerb(const Arguments& arguments) {
   switch (arguments.verb) {
     case Verb::record:
       return runRecord(arguments);
@@ -34,6 +29,23 @@ int runCli(const std::vector<std::string>& args) {
       break;
   }
   return kBadInput;
+}
+
+}  // namespace
+
+int runCli(const std::vector<std::string>& args) {
+  auto parsed = parseArguments(args);
+  if (!parsed) return fail(parsed.error(), Verb::report);
+  int code = kOk;
+  if (parsed->print) {
+    std::fputs(parsed->print->c_str(), stdout);
+  } else {
+    code = runVerb(parsed->arguments);
+    if (parsed->arguments.verb == Verb::record) return code;  // the application's own, whatever became of stdout
+  }
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fputs("warpmeter: the output could not be written: stdout is closed or full\n", stderr);
+  return code == kOk ? kBadInput : code;
 }
 
 }  // namespace warpmeter::cli

@@ -57,12 +57,15 @@ Result<analyzer::KernelResources> resourcesFrom(const Arguments& a) {
   if (block > 1024)
     return usage(fmt::format("--block {}: a block has at most 1024 threads", a.text(Opt::block)));
   k.blockThreads = static_cast<int>(block);
+  if (*a.whole(Opt::registers) > 255)
+    return usage(fmt::format("--registers {}: a thread has at most 255", a.text(Opt::registers)));
   k.registersPerThread = static_cast<int>(std::min<std::int64_t>(*a.whole(Opt::registers), 1 << 20));
   k.staticShared = a.bytes(Opt::sharedStatic).value_or(0);
   k.dynamicShared = a.bytes(Opt::sharedDynamic).value_or(0);
   if (const auto grid = a.extent(Opt::grid)) k.gridBlocks = grid->count();
   if (const auto cluster = a.extent(Opt::cluster)) {
-    if (cluster->count() > 1024) return usage(fmt::format("--cluster {}: too large", a.text(Opt::cluster)));
+    if (cluster->count() > 16)
+      return usage(fmt::format("--cluster {}: a cluster has at most 16 blocks", a.text(Opt::cluster)));
     k.clusterBlocks = static_cast<int>(cluster->count());
   }
   if (const auto carveout = a.number(Opt::carveout)) k.carveoutPct = static_cast<int>(*carveout + 0.5);

@@ -130,14 +130,14 @@ std::string occupancyText(const DeviceLimits& device, const KernelResources& ker
     out = style.line(fmt::format("{}  {}: {} of {} = {} of {} warps per SM, {}", style.heading("OCCUPANCY"),
                                  formatPercent(o.occupancyPct), counted(o.blocksPerSm, "block"),
                                  counted(o.warpsPerBlock, "warp"), o.warpsPerSm, o.maxWarpsPerSm,
-                                 limiter == "-" ? "held by nothing else" : "held by " + limiter)) +
+                                 limiter == "-" ? "held by nothing" : "held by " + limiter)) +
           "\n";
   }
   out += style.line(fmt::format("           blocks per SM allowed by: {}", allowsText(o))) + "\n";
   out += style.line(fmt::format(
-             "           a block takes {} registers and {} B of shared memory; the SM has {} of it",
+             "           a block takes {} registers and {} B of shared memory; the SM has {} B of it",
              formatCount(o.registersPerBlock), formatCount(o.sharedPerBlock),
-             formatCount(o.carveoutBytes) + " B")) +
+             formatCount(o.carveoutBytes > 0 ? o.carveoutBytes : device.sharedPerSm))) +
          "\n";
   if (o.activeClusters)
     out += fmt::format("           {} on the GPU at a time{}\n", counted(*o.activeClusters, "cluster"),

@@ -19,7 +19,8 @@ namespace warpmeter::cli {
 namespace {
 
 void say(const Arguments& arguments, const std::string& line) {
-  if (!arguments.has(Opt::quiet)) fmt::print(stderr, "warpmeter: {}\n", line);
+  // Not fmt::print: it throws where stderr is closed or full.
+  if (!arguments.has(Opt::quiet)) std::fputs(fmt::format("warpmeter: {}\n", line).c_str(), stderr);
 }
 
 // Our own failure is said even with --quiet: the application did not run.
@@ -33,6 +34,9 @@ Result<std::filesystem::path> outputOf(const Arguments& arguments) {
   if (S_ISDIR(s.st_mode))
     return Error{ErrorKind::isDirectory,
                  fmt::format("{} is a directory; name a file in it", output.string())};
+  if (!S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode))
+    return Error{ErrorKind::exists,
+                 fmt::format("{} is a device or a pipe; name a regular file", output.string())};
   if (!arguments.has(Opt::force))
     return Error{ErrorKind::exists,
                  fmt::format("{} exists; choose another name or add --force", output.string())};
@@ -83,6 +87,22 @@ int startFailure(const Error& error) {
 
 }  // namespace
 
+namespace {
+
+// Two recordings started at once may find the same free default name: the loser takes the next one.
+Result<RecorderProcess> startRecorder(const Installation& where, const Arguments& arguments,
+                                      std::filesystem::path& output) {
+  for (int more = 100;; --more) {
+    auto recorder = RecorderProcess::start(where, arguments, output);
+    if (recorder || more == 0 || arguments.has(Opt::output)) return recorder;
+    auto next = outputOf(arguments);
+    if (!next || *next == output) return recorder;
+    output = *next;
+  }
+}
+
+}  // namespace
+
 int runRecord(const Arguments& arguments) {
   // Everything that can be wrong beforehand is found out before a file is made.
   auto program = findProgram(arguments.command.at(0));
@@ -90,13 +110,13 @@ int runRecord(const Arguments& arguments) {
   auto output = outputOf(arguments);
   if (!output) return refuse(output.error());
   const Installation where = installation();
-  auto recorder = RecorderProcess::start(where, arguments, *output);
+  auto recorder = startRecorder(where, arguments, *output);
   if (!recorder) return refuse(recorder.error());
   sayWhoIsReplaced(arguments, where);
 
   std::fflush(nullptr);
   auto end = runApplication(*program, arguments.command, environmentFor(arguments, where, *recorder),
-                            [&](pid_t pid) { recorder->applicationStarted(pid); });
+                            [&](pid_t pid) { recorder->applicationStarted(pid, arguments.command); });
   if (!end) {
     recorder->stop();
     (void)recorder->awaitSummary(false);

@@ -111,7 +111,7 @@ void interrupt(int) { interrupted = 1; }
 Result<std::filesystem::path> socketFolder() {
   const std::string runtime = variable("XDG_RUNTIME_DIR");
   const bool usable =
-      !runtime.empty() && runtime.size() < kLongestFolder && access(runtime.c_str(), W_OK) == 0;
+      runtime.starts_with('/') && runtime.size() < kLongestFolder && access(runtime.c_str(), W_OK) == 0;
   const std::filesystem::path folder =
       usable ? std::filesystem::path(runtime) / "warpmeter"
              : std::filesystem::path(fmt::format("/tmp/warpmeter-{}", getuid()));
@@ -202,10 +202,17 @@ void RecorderProcess::send(const wire::ControlMessage& message) {
   (void)::send(control_, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void RecorderProcess::applicationStarted(pid_t pid) {
+void RecorderProcess::applicationStarted(pid_t pid, const std::vector<std::string>& command) {
   wire::ControlMessage message{};
   message.kind = wire::ControlKind::appStarted;
   message.pid = pid;
+  // A program of a few milliseconds is gone before the recorder could read its command line from /proc.
+  std::size_t used = 0;
+  for (const auto& word : command) {
+    if (used + word.size() + 1 > sizeof message.text) break;
+    std::copy(word.begin(), word.end(), message.text + used);
+    used += word.size() + 1;
+  }
   send(message);
 }
 
@@ -244,9 +251,10 @@ std::optional<wire::Summary> RecorderProcess::awaitSummary(bool tell) {
       stopped = true;
     }
     if (!told) {
-      fmt::print(stderr,
-                 "warpmeter: the application ended; waiting for processes it left behind and for the file "
-                 "(Ctrl-C: stop recording now)\n");
+      std::fputs(
+          "warpmeter: the application ended; waiting for processes it left behind and for the file "
+          "(Ctrl-C: stop recording now)\n",
+          stderr);
       told = true;
     }
   }

@@ -36,7 +36,7 @@ class RecorderProcess {
   const std::string& runId() const { return runId_; }
   const std::filesystem::path& socket() const { return socket_; }
 
-  void applicationStarted(pid_t pid);
+  void applicationStarted(pid_t pid, const std::vector<std::string>& command);
   void applicationEnded(pid_t pid, int waitStatus);
   // Ends the recording although recorded processes still run.
   void stop();

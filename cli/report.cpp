@@ -40,7 +40,7 @@ std::string nextLine(const ReportData& data, const ReportOptions& options) {
         "next: warpmeter report {} --kernel {}", file,
         shellQuoted(harmless(std::string_view(data.kernels.functions.front().shortName).substr(0, 32))));
   if (options.window)
-    line += fmt::format("{} warpmeter-gui {}", line.empty() ? "next:" : " |", file);
+    line += fmt::format("{} warpmeter-gui {}", line.empty() ? "next:" : "\n     ", file);
   return line.empty() ? "" : line + "\n";
 }
 

@@ -71,12 +71,13 @@ Json qualityJson(const analyzer::Quality& q) {
                          {"ns", intOrNull(c.ns)},
                          {"count", intOrNull(c.count)},
                          {"pid", pidOf(c.globalPid)}});
-  return Json{{"complete", q.complete},
+  const bool known = q.lossesRecorded;  // an nsys export does not say what was lost
+  return Json{{"complete", known ? Json(q.complete) : Json(nullptr)},
               {"unfinished", q.unfinished},
               {"launches", q.launches},
               {"timed", q.timed},
-              {"lostRecords", q.lostRecords},
-              {"unknownLosses", q.unknownLosses},
+              {"lostRecords", known ? Json(q.lostRecords) : Json(nullptr)},
+              {"unknownLosses", q.unknownLosses || !known},
               {"losses", losses},
               {"ownCostNs", orNull(q.ownCostNs)},
               {"ownCostPct", orNull(q.ownCostPct)},

@@ -155,7 +155,8 @@ Result<OpenedFile> probeFile(const fs::path& path) {
   if (Result<void> checked = checkPath(path); !checked) return std::move(checked).error();
   OpenedFile file;
   file.flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
-  const bool hasLog = fs::exists(beside(path, "-wal"));
+  std::error_code tooLong;  // a name at the limit has no room for the suffix: no log then
+  const bool hasLog = fs::exists(beside(path, "-wal"), tooLong);
   const bool writable = isWritableFolder(folderOf(path));
   if (hasLog && !writable) {
     // SQLite would need to make FILE-shm beside it.

@@ -33,7 +33,13 @@ int onLogWritten(void* impl, sqlite3*, const char*, int pages) {
 
 Result<void> removeForOverwrite(const std::filesystem::path& path) {
   std::error_code error;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return {};
+  const auto status = std::filesystem::symlink_status(path, error);
+  if (!std::filesystem::exists(status)) return {};
+  if (!std::filesystem::is_regular_file(status) && !std::filesystem::is_symlink(status) &&
+      !std::filesystem::is_directory(status)) {
+    return Error{ErrorKind::exists,
+                 fmt::format("{}: not a regular file, so it is not replaced: choose another name", path.string())};
+  }
   if (std::filesystem::is_directory(path, error)) return errnoError(EISDIR, path, "write the profile");
   for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
     if (unlink(beside(path, suffix).c_str()) != 0 && errno != ENOENT) {

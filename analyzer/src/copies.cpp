@@ -162,7 +162,7 @@ Result<Findings> findPageableCopies(const ProfileView& view, const Limits& limit
   };
   Finding f;
   f.id = FindingId::copyPageable;
-  f.confidence = Confidence::sure;
+  f.confidence = rates.measured ? Confidence::sure : Confidence::likely;  // else the link is not known
   f.subject = {SubjectKind::run, 0, "copies between pageable memory and the GPU"};
   f.recoverableLowNs = saved(rates.low);
   f.recoverableHighNs =

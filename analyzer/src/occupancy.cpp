@@ -118,7 +118,10 @@ void applyGrid(const DeviceLimits& device, const KernelResources& kernel, Occupa
       lastWave == 0 ? 0.0 : 100.0 * (1.0 - static_cast<double>(lastWave) / static_cast<double>(atOnce));
   out.tailEfficiencyPct = 100.0 * waves / static_cast<double>(divideUp(kernel.gridBlocks, atOnce));
   out.busySms = static_cast<int>(std::min<std::int64_t>(device.smCount, kernel.gridBlocks));
-  if (kernel.gridBlocks < atOnce) out.limiters.insert(out.limiters.begin(), Limiter::grid);
+  // Below one wave, and an SM has room for more blocks than the grid brings it: 128 blocks of one per SM leave 4 of 132
+  // SMs empty, but what holds the other 128 is the block's own need.
+  const bool roomLeft = divideUp(kernel.gridBlocks, std::int64_t{device.smCount}) < out.blocksPerSm;
+  if (kernel.gridBlocks < atOnce && roomLeft) out.limiters.insert(out.limiters.begin(), Limiter::grid);
 }
 
 Result<void> check(const DeviceLimits& device, const KernelResources& kernel) {

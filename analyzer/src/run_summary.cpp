@@ -41,7 +41,10 @@ std::optional<std::int64_t> ownCostOf(const ProfileView& view) {
 void qualityOf(const ProfileView& view, std::int64_t timed, Quality& out) {
   out.timed = timed;
   out.launches = timed + static_cast<std::int64_t>(view.untimed().size());
-  for (const ViewSource& s : view.sources()) out.unfinished = out.unfinished || s.unfinished;
+  for (const ViewSource& s : view.sources()) {
+    out.unfinished = out.unfinished || s.unfinished;
+    if (s.reader->kind() == FileKind::nsys) out.lossesRecorded = false;
+  }
   for (const LossInfo& l : view.losses()) {
     if (l.count == 0) continue;
     out.losses.push_back({l.kind, l.why, known(l.count), known(l.fromNs), known(l.toNs)});
@@ -51,6 +54,8 @@ void qualityOf(const ProfileView& view, std::int64_t timed, Quality& out) {
       out.lostRecords += l.count;
     }
   }
+  // A recorder that was killed took along what it held: how much, nobody knows.
+  if (out.unfinished) out.unknownLosses = true;
   out.complete = !out.unfinished && out.losses.empty() && out.timed == out.launches;
   out.ownCosts.assign(view.selfCosts().begin(), view.selfCosts().end());
   out.ownCostNs = ownCostOf(view);

@@ -232,6 +232,14 @@ void Recorder::readControl(std::int64_t now) {
       app_->info.pid = message.pid;
       app_->info.globalPid = makeGlobalPid(message.pid);
       app_->info.status = "no_gpu_work";
+      for (const char* at = message.text; *at != 0 && app_->info.argv.size() < sizeof message.text;) {
+        app_->info.argv.emplace_back(at);
+        at += app_->info.argv.back().size() + 1;
+        if (at >= message.text + sizeof message.text) break;
+      }
+      app_->info.name = processName(app_->info.argv);
+      app_->info.startNs = sessionTime(realtimeNs());  // until /proc has said it, if it lives that long
+      app_->info.startUncertaintyNs = kBusyTickMs * kMs;
       app_->startedNs = now;
       lastAppLookNs_ = 0;
       watchApp();

@@ -15,6 +15,10 @@ using analyzer::formatTime;
 QString q(const std::string& text) { return QString::fromStdString(text); }
 
 QString qualityLine(const analyzer::Quality& quality) {
+  if (!quality.lossesRecorded) {
+    return QStringLiteral("%1 of %2 launches timed; an nsys export does not say what was lost")
+        .arg(q(formatCount(quality.timed)), q(formatCount(quality.launches)));
+  }
   const QString launches = QStringLiteral("%1 of %2 launches timed, %3 records lost")
                                .arg(q(formatCount(quality.timed)), q(formatCount(quality.launches)),
                                     q(formatCount(quality.lostRecords)));

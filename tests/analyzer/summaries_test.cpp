@@ -89,7 +89,7 @@ TEST(CopyPageable, RecoverableTimeFollowsFromTheAssumedRates) {
   ASSERT_EQ(all.size(), 1u);
   const Finding& f = all[0];
   EXPECT_EQ(named(f.id).id, "copy.pageable");
-  EXPECT_EQ(f.confidence, Confidence::sure);
+  EXPECT_EQ(f.confidence, Confidence::likely);  // no pinned copies in the file: the rates are assumed
   EXPECT_EQ(f.recoverableLowNs, 300'000);     // 1.5 ms - 3/4 of 20 MB / 12.5 GB/s
   EXPECT_EQ(f.recoverableHighNs, 1'200'000);  // 1.5 ms - 3/4 of 20 MB / 50 GB/s
   std::map<std::string, double> evidence;

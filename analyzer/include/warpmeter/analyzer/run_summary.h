@@ -22,6 +22,7 @@ struct LossLine {
 
 struct Quality {
   bool complete = false;                 // finished, nothing lost, every launch timed
+  bool lossesRecorded = true;             // false: an nsys export, which does not say what was lost
   bool unfinished = false;               // the recorder did not close the file, or still runs
   std::int64_t launches = 0, timed = 0;  // launches = timed + untimed
   std::int64_t lostRecords = 0;          // sum of the known losses

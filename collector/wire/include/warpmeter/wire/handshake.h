@@ -35,7 +35,7 @@ struct Hello {
 enum class ControlKind : std::uint32_t {
   ready = 1,        // recorder: socket is listening, file is created
   failed = 2,       // recorder: could not start; text says why; exitCode for the CLI
-  appStarted = 3,   // CLI: pid
+  appStarted = 3,   // CLI: pid; text = its arguments, each ended by a zero, as many as fit whole
   appEnded = 4,     // CLI: pid, waitStatus as from waitpid()
   summary = 5,      // recorder: the last message, see Summary
 };
