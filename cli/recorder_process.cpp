@@ -212,6 +212,7 @@ void RecorderProcess::applicationStarted(pid_t pid, const std::vector<std::strin
     if (used + word.size() + 1 > sizeof message.text) break;
     std::copy(word.begin(), word.end(), message.text + used);
     used += word.size() + 1;
+    ++message.words;
   }
   send(message);
 }

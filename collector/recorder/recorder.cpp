@@ -224,6 +224,19 @@ void Recorder::reapGuests(std::int64_t now) {
   shareMemory();
 }
 
+// An argument may be empty, so they are counted; the last zero of the buffer is not taken on trust.
+std::vector<std::string> Recorder::wordsOf(const wire::ControlMessage& message) {
+  std::vector<std::string> words;
+  std::string_view left(message.text, sizeof message.text);
+  for (std::uint32_t i = 0; i < message.words; ++i) {
+    const auto end = left.find('\0');
+    if (end == std::string_view::npos) break;
+    words.emplace_back(left.substr(0, end));
+    left.remove_prefix(end + 1);
+  }
+  return words;
+}
+
 void Recorder::readControl(std::int64_t now) {
   for (const auto& message : control_.read()) {
     if (message.kind == wire::ControlKind::appStarted) {
@@ -232,11 +245,8 @@ void Recorder::readControl(std::int64_t now) {
       app_->info.pid = message.pid;
       app_->info.globalPid = makeGlobalPid(message.pid);
       app_->info.status = "no_gpu_work";
-      for (const char* at = message.text; *at != 0 && app_->info.argv.size() < sizeof message.text;) {
-        app_->info.argv.emplace_back(at);
-        at += app_->info.argv.back().size() + 1;
-        if (at >= message.text + sizeof message.text) break;
-      }
+      app_->given = wordsOf(message);
+      app_->info.argv = app_->given;
       app_->info.name = processName(app_->info.argv);
       app_->info.startNs = sessionTime(realtimeNs());  // until /proc has said it, if it lives that long
       app_->info.startUncertaintyNs = kBusyTickMs * kMs;
@@ -258,7 +268,14 @@ void Recorder::watchApp() {
   if (app_->guest || now - lastAppLookNs_ < (now - app_->startedNs < kSecond ? kBusyTickMs : 500) * kMs) return;
   lastAppLookNs_ = now;
   ProcessInfo info = describe(app_->pid);
-  if (info.argv.empty() || info.argv == app_->info.argv) return;
+  if (!app_->given.empty()) {  // who started it knows its command line; /proc adds when and by whom
+    if (app_->described || isNull(info.startNs)) return;
+    info.argv = app_->given;
+    info.name = processName(info.argv);
+    app_->described = true;
+  } else if (info.argv.empty() || info.argv == app_->info.argv) {
+    return;
+  }
   app_->info = info;
   queue_.push([info](Store& store) { store.plainProcess(info); });
 }

@@ -46,6 +46,7 @@ class Recorder {
   void finish(std::int64_t now);
   std::int64_t sessionTime(std::int64_t realtime) const { return realtime - session_.utcEpochNs; }
   ProcessInfo describe(std::int64_t pid) const;
+  static std::vector<std::string> wordsOf(const wire::ControlMessage& message);
 
   Options options_;
   Control& control_;
@@ -68,7 +69,8 @@ class Recorder {
   struct App {
     std::int64_t pid = 0, startedNs = 0;
     ProcessInfo info;
-    bool guest = false, ended = false;
+    std::vector<std::string> given;  // its command line, if the CLI said it
+    bool guest = false, ended = false, described = false;
     int waitStatus = 0;
   };
   std::optional<App> app_;

@@ -45,7 +45,7 @@ struct ControlMessage {
   std::int32_t exitCode;
   std::int64_t pid;
   std::int32_t waitStatus;
-  std::uint32_t reserved;
+  std::uint32_t words;  // appStarted: arguments in text
   char text[1024];
 };
 
