@@ -61,4 +61,10 @@ struct CeilingInfo {
   std::string source;
 };
 
+// TARGET_INFO_GPU_METRICS: a metric of GPU_METRICS.
+struct GpuMetricInfo {
+  std::int64_t typeId = 0, sourceId = 0, metricId = 0;
+  std::string typeName, metricName;   // "General Metrics for NVIDIA H200", "SMs Active [Throughput %]"
+};
+
 }  // namespace warpmeter

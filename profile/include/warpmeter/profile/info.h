@@ -22,7 +22,9 @@ struct SessionInfo {
   std::string hostname;                 // empty in imported files
   std::string warpmeterVersion;
   std::string driverVersion;            // "580.159"; empty = not known
-  std::string counters;                 // reason id from analyzer names when no counters: "not_requested", ...
+  std::string counters;                 // "sampled" (and what else there is, comma-separated), else the reason id
+                                        // from analyzer names: "not_requested", "no_permission", ...
+  std::string countersText;             // one line for people about a reason that is more than its id; may be empty
   bool nvtxRequested = false;
   std::string apiMode;                  // work, all, none
 };

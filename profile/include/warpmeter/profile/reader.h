@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "warpmeter/profile/counters.h"
 #include "warpmeter/profile/info.h"
 #include "warpmeter/profile/result.h"
 #include "warpmeter/profile/rows.h"
@@ -81,6 +82,7 @@ class ProfileReader {
   Result<void> read(RowRange range, const Visit<MemoryRow>& visit, std::stop_token stop = {}) const;
   Result<void> read(RowRange range, const Visit<MarkRow>& visit, std::stop_token stop = {}) const;
   Result<void> read(RowRange range, const Visit<LatencyRow>& visit, std::stop_token stop = {}) const;
+  Result<void> read(RowRange range, const Visit<GpuMetricRow>& visit, std::stop_token stop = {}) const;
 
   // Largest rowid + 1 of the row type's table; 0 when the table is absent or empty. Cheap.
   template <class Row>
@@ -99,6 +101,16 @@ class ProfileReader {
   Result<std::vector<LossInfo>> losses() const;
   Result<std::vector<SelfCostInfo>> selfCosts() const;
   Result<std::vector<ClockRow>> clocks() const;
+
+  // Counters; empty where the file has none (SessionInfo::counters says why).
+  Result<std::vector<SampleSetInfo>> sampleSets() const;  // by setId
+  // Unpacks every batch, by its start over all sets, and calls visit; the batch lives until visit returns. Damaged
+  // data ends it with ErrorKind::truncated, after the batches before it; stop with ErrorKind::cancelled.
+  Result<void> readSamples(const std::function<void(const SampleBatch&)>& visit, std::stop_token stop = {}) const;
+  Result<std::vector<RangedValue>> rangedValues() const;
+  Result<std::vector<PcSamples>> pcSamples() const;
+  Result<std::vector<CeilingInfo>> ceilings() const;
+  Result<std::vector<GpuMetricInfo>> gpuMetrics() const;  // what typeId and metricId of GpuMetricRow mean
 
  private:
   struct Impl;

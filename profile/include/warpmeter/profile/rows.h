@@ -117,6 +117,12 @@ struct LatencyRow {
   std::int64_t correlationId = kNull, globalPid = kNull, queued = kNull, submitted = kNull;
 };
 
+// GPU_METRICS: the samples thinned for people who plot them, percentages as 0..100 (WM_SAMPLE has all of them).
+// What the two ids mean: GpuMetricInfo. typeId & 0xff = TARGET_INFO_GPU.id.
+struct GpuMetricRow {
+  std::int64_t timestamp = kNull, typeId = kNull, metricId = kNull, value = kNull;
+};
+
 // TARGET_INFO_CUDA_STREAM (without the constant hwId, vmId)
 struct StreamRow {
   std::int64_t streamId = kNull, processId = kNull, contextId = kNull, priority = kNull, flag = kNull;

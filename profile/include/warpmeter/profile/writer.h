@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "warpmeter/profile/counters.h"
 #include "warpmeter/profile/info.h"
 #include "warpmeter/profile/result.h"
 #include "warpmeter/profile/rows.h"
@@ -53,10 +54,18 @@ class ProfileWriter {
   Result<void> append(std::span<const ThreadRow> rows);
   Result<void> append(std::span<const GraphNodeRow> rows);
   Result<void> append(std::span<const ClockRow> rows);
+  Result<void> append(std::span<const GpuMetricRow> rows);
+
+  Result<void> append(std::span<const PackedSamples> batches);  // their sets should be there before
+  Result<void> append(std::span<const RangedValue> values);
+  Result<void> append(std::span<const PcSamples> samples);
 
   Result<void> put(const ProcessInfo& process);      // insert, or replace the row with that globalPid
   Result<void> put(const GpuInfo& gpu);              // insert, or replace the row with that id
   Result<void> put(const CudaDeviceInfo& device);
+  Result<void> put(const SampleSetInfo& set);        // insert, or replace the rows with that setId
+  Result<void> put(const CeilingInfo& ceiling);      // insert, or replace the row with that gpuId and kind
+  Result<void> put(const GpuMetricInfo& metric);     // insert, or replace the row with those ids
   Result<void> putSession(const SessionInfo& session);
 
   // Ends the transaction; checkpoints the WAL at most every 5 s.
