@@ -53,7 +53,7 @@ void Store::run() {
       }
       emit(scratch_);
     }
-    if (dirty_ && (!item || now - firstUncommittedNs_ > kCommitNs)) commit();
+    if (dirty_ && (!item || now - firstUncommittedNs_ > kCommitNs || uncommittedRows_ >= kCommitRows)) commit();
   }
 }
 

@@ -30,6 +30,8 @@ class Store {
  public:
   static constexpr std::size_t kBatchRows = 8192;
   static constexpr std::int64_t kCommitNs = 250'000'000;
+  // A transaction stays small however far the writer is behind: what a full disk takes back is at most this much.
+  static constexpr std::int64_t kCommitRows = 32'768;
 
   Store(ProfileWriter writer, const Options& options, SessionInfo session, ItemQueue& queue, const CaptureWindows& capture);
 
