@@ -139,13 +139,14 @@ void firstPicture(benchmark::State& state) {
 
 // One frame while the view moves: the draw list is made anew each time. Visible part of the run = 1 / range.
 void frame(benchmark::State& state) {
-  static const auto window = [] {
+  // Never destroyed: a static window would go after the application object, which it needs.
+  static gui::MainWindow* const window = [] {
     auto made = newWindow();
     bool opened = false;
     QObject::connect(made.get(), &gui::MainWindow::opened, [&opened] { opened = true; });
     made->open(profilePath());
     while (!opened) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
-    return made;
+    return made.release();
   }();
   gui::ViewState& view = *window->state();
   view.selectFunction(state.range(1) != 0 ? std::optional<std::uint32_t>(0) : std::nullopt);

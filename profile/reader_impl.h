@@ -43,7 +43,8 @@ struct ProfileReader::Impl {
   }
 
   template <class Row>
-  Result<void> readRows(Table table, RowRange range, const Visit<Row>& visit, std::stop_token stop);
+  Result<void> readRows(Table table, RowRange range, const Visit<Row>& visit, std::stop_token stop,
+                        std::span<const std::string_view> leftOut = {});
   Result<void> runInto(Db& db, RowSink& sink, const std::string& sql, RowRange range);
   std::int64_t rowEnd(Table table);
 

@@ -2,8 +2,11 @@
 // Tables with many rows, as batches of integers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -14,6 +17,11 @@ namespace warpmeter {
 namespace {
 
 constexpr std::size_t kBatchRows = 4096;
+
+// What readLaunches() does without.
+constexpr std::string_view kBesideLaunches[] = {
+    "launchType",         "cacheConfig",    "localMemoryTotal", "gridId",  "sharedMemoryLimitConfig",
+    "qmdBulkReleaseDone", "qmdPreexitDone", "qmdLastCtaDone",   "graphId", "clusterSchedulingPolicy"};
 
 }  // namespace
 
@@ -108,11 +116,14 @@ int registerSink(Db& db, RowSink* sink) {
 
 template <class Row>
 Result<void> ProfileReader::Impl::readRows(Table table, RowRange range, const Visit<Row>& visit,
-                                           std::stop_token stop) {
+                                           std::stop_token stop, std::span<const std::string_view> leftOut) {
   const TableInfo& info = tableInfo(table);
   if (!hasTable(info.name) || range.first >= range.last) return {};
   std::string sql = "SELECT wm_take(rowid";
-  for (const char* name : info.columns) sql += ", " + column(info.name, name);
+  for (const char* name : info.columns) {
+    const bool wanted = std::find(leftOut.begin(), leftOut.end(), name) == leftOut.end();
+    sql += ", " + (wanted ? column(info.name, name) : "NULL");
+  }
   if constexpr (std::is_same_v<Row, NvtxRow>) {
     if (Result<void> loaded = loadNvtxTexts(); !loaded) return loaded;
     sql += nvtxTexts.empty() ? ", NULL" : ", text";
@@ -168,12 +179,18 @@ WARPMETER_READ(NvtxRow)
 WARPMETER_READ(MemoryRow)
 WARPMETER_READ(MarkRow)
 WARPMETER_READ(LatencyRow)
+WARPMETER_READ(GpuMetricRow)
 
 #undef WARPMETER_READ
 
 Result<void> ProfileReader::readUntimed(RowRange range, const Visit<KernelRow>& visit,
                                         std::stop_token stop) const {
   return impl_->readRows<KernelRow>(Table::untimed, range, visit, std::move(stop));
+}
+
+Result<void> ProfileReader::readLaunches(RowRange range, const Visit<KernelRow>& visit,
+                                         std::stop_token stop) const {
+  return impl_->readRows<KernelRow>(Table::kernel, range, visit, std::move(stop), kBesideLaunches);
 }
 
 std::int64_t ProfileReader::Impl::rowEnd(Table table) {

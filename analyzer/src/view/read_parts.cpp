@@ -141,6 +141,7 @@ Result<void> readRange(const Range& range, Part& part, const LoadOptions& option
                                               std::span<const std::int64_t> rowids) {
     for (std::size_t i = 0; i < rows.size(); ++i) sink.add(rows[i], rowids[i]);
   };
+  if constexpr (std::is_same_v<Row, KernelRow>) return range.request->reader->readLaunches(range.rows, visit, options.stop);
   return range.request->reader->read(range.rows, visit, options.stop);
 }
 

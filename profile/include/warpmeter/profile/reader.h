@@ -72,6 +72,10 @@ class ProfileReader {
 
   Result<void> read(RowRange range, const Visit<KernelRow>& visit, std::stop_token stop = {}) const;
   Result<void> readUntimed(RowRange range, const Visit<KernelRow>& visit, std::stop_token stop = {}) const;
+  // As read(), without the columns that neither identify a launch nor say how it was configured (launchType,
+  // cacheConfig, localMemoryTotal, gridId, sharedMemoryLimitConfig, qmd*, graphId, clusterSchedulingPolicy): they
+  // read as kNull. For a million kernels the columns are most of the time.
+  Result<void> readLaunches(RowRange range, const Visit<KernelRow>& visit, std::stop_token stop = {}) const;
   Result<void> read(RowRange range, const Visit<ApiRow>& visit, std::stop_token stop = {}) const;
   Result<void> read(RowRange range, const Visit<MemcpyRow>& visit, std::stop_token stop = {}) const;
   Result<void> read(RowRange range, const Visit<MemsetRow>& visit, std::stop_token stop = {}) const;
