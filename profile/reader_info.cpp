@@ -44,10 +44,11 @@ Result<SessionInfo> ProfileReader::session() const {
       s.counters = row.text(9);
       s.nvtxRequested = row.integer(10) == 1;
       s.apiMode = row.text(11);
+      s.countersText = row.text(12);
     };
     const std::string sql = impl.select(
         "WM_SESSION", {"utcEpochNs", "monotonicNs", "boottimeNs", "started", "ended", "endedHow", "hostname",
-                       "warpmeterVersion", "driverVersion", "counters", "nvtxRequested", "apiMode"});
+                       "warpmeterVersion", "driverVersion", "counters", "nvtxRequested", "apiMode", "countersText"});
     if (const Result<void> read = impl_->forEach(sql, take); !read) return read.error();
     return s;
   }

@@ -82,6 +82,7 @@ constexpr std::array kThreadColumns = {"nameId", "priority", "globalTid"};
 constexpr std::array kGraphNodeColumns = {"start",  "end",         "eventClass",         "globalTid",
                                           "nameId", "graphNodeId", "originalGraphNodeId"};
 constexpr std::array kLatencyColumns = {"correlationId", "globalPid", "queued", "submitted"};
+constexpr std::array kGpuMetricColumns = {"timestamp", "typeId", "metricId", "value"};
 constexpr std::array kClockColumns = {"realtimeNs", "monotonicNs", "boottimeNs"};
 
 template <class Row, std::size_t N>
@@ -113,6 +114,7 @@ constexpr std::array<TableInfo, kTableCount> kTables = {
     describe<GraphNodeRow>("CUDA_GRAPH_NODE_EVENTS", kGraphNodeColumns),
     describe<ClockRow>("WM_CLOCK", kClockColumns),
     describe<LatencyRow>("WM_LATENCY", kLatencyColumns),
+    describe<GpuMetricRow>("GPU_METRICS", kGpuMetricColumns),
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ enum class Table : std::size_t {
   graphNode,
   clock,
   latency,
+  gpuMetric,
   count
 };
 inline constexpr std::size_t kTableCount = static_cast<std::size_t>(Table::count);
@@ -83,6 +84,8 @@ template <>
 inline constexpr Table kTableOf<ClockRow> = Table::clock;
 template <>
 inline constexpr Table kTableOf<LatencyRow> = Table::latency;
+template <>
+inline constexpr Table kTableOf<GpuMetricRow> = Table::gpuMetric;
 
 // Rows are moved as arrays of integers; row_tables.cpp checks that no row type has anything else in it.
 template <class Row>

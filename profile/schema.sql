@@ -4,7 +4,7 @@
 -- schema 3.24.14. Part 2 is Warpmeter's own and starts with WM_. Contents of the ENUM_ tables: enums.sql.
 
 PRAGMA application_id = 0x574d5046;  -- "WMPF"
-PRAGMA user_version = 0x00010000;    -- major << 16 | minor
+PRAGMA user_version = 0x00010001;    -- major << 16 | minor
 
 -- Part 1: core tables.
 
@@ -183,7 +183,7 @@ CREATE TABLE META_DATA_EXPORT (
 CREATE TABLE WM_SESSION (
   format TEXT NOT NULL, utcEpochNs INTEGER, monotonicNs INTEGER, boottimeNs INTEGER, started INTEGER,
   ended INTEGER, endedHow TEXT, hostname TEXT, warpmeterVersion TEXT, driverVersion TEXT, counters TEXT,
-  nvtxRequested INTEGER NOT NULL, apiMode TEXT, finished INTEGER NOT NULL, overviewStart INTEGER,
+  countersText TEXT, nvtxRequested INTEGER NOT NULL, apiMode TEXT, finished INTEGER NOT NULL, overviewStart INTEGER,
   overviewBucketNs INTEGER
 );
 
@@ -248,6 +248,34 @@ CREATE TABLE WM_SELF_COST (
 CREATE TABLE WM_OVERVIEW (
   globalPid INTEGER, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, streamId INTEGER NOT NULL,
   bucket INTEGER NOT NULL, busyNs INTEGER NOT NULL, shortName INTEGER
+);
+
+-- Counters, sampled: one row per metric of a set, and one per batch of samples of a set, see sample_pack.h.
+CREATE TABLE WM_SAMPLE_SET (
+  setId INTEGER NOT NULL, gpuId INTEGER NOT NULL, chip TEXT, position INTEGER NOT NULL, metric TEXT NOT NULL,
+  PRIMARY KEY (setId, position)
+);
+CREATE TABLE WM_SAMPLE (
+  setId INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, intervalNs INTEGER,
+  samples INTEGER NOT NULL, data BLOB NOT NULL
+);
+
+-- Counters of single launches; metric refers to StringIds.
+CREATE TABLE WM_RANGED (
+  globalPid INTEGER, correlationId INTEGER, configuration INTEGER NOT NULL, metric INTEGER NOT NULL,
+  value REAL NOT NULL
+);
+
+-- Stall reasons per instruction; function, stallReason, file refer to StringIds.
+CREATE TABLE WM_PC (
+  globalPid INTEGER, function INTEGER NOT NULL, pcOffset INTEGER NOT NULL, stallReason INTEGER NOT NULL,
+  samples INTEGER NOT NULL, file INTEGER, line INTEGER
+);
+
+-- What a GPU can reach.
+CREATE TABLE WM_CEILING (
+  gpuId INTEGER NOT NULL, kind TEXT NOT NULL, value REAL NOT NULL, source TEXT NOT NULL,
+  PRIMARY KEY (gpuId, kind)
 );
 
 INSERT INTO WM_MARK_KIND VALUES

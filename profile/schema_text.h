@@ -11,7 +11,7 @@ extern const char* const kEnumsSql;
 
 inline constexpr std::int64_t kApplicationId = 0x574d5046;  // "WMPF"
 inline constexpr std::int64_t kFormatMajor = 1;             // upper half of user_version
-inline constexpr std::int64_t kFormatMinor = 0;             // lower half
-inline constexpr const char* kFormatText = "1.0";
+inline constexpr std::int64_t kFormatMinor = 1;             // lower half
+inline constexpr const char* kFormatText = "1.1";
 
 }  // namespace warpmeter

@@ -40,6 +40,16 @@ void Statement::bind(int index, std::string_view text) {
                       SQLITE_UTF8);
 }
 
+void Statement::bind(int index, double value) { sqlite3_bind_double(stmt_, index, value); }
+
+void Statement::bind(int index, std::span<const std::byte> blob) {
+  if (blob.empty()) {
+    sqlite3_bind_zeroblob(stmt_, index, 0);
+  } else {
+    sqlite3_bind_blob64(stmt_, index, blob.data(), blob.size(), SQLITE_STATIC);
+  }
+}
+
 void Statement::bindOrNull(int index, std::string_view text) {
   if (text.empty()) {
     sqlite3_bind_null(stmt_, index);
@@ -57,6 +67,14 @@ std::string Statement::text(int column) const {
   const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(stmt_, column));
   if (!data) return {};
   return {data, static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column))};
+}
+
+double Statement::real(int column) const { return sqlite3_column_double(stmt_, column); }
+
+std::span<const std::byte> Statement::blob(int column) const {
+  const void* data = sqlite3_column_blob(stmt_, column);
+  if (data == nullptr) return {};
+  return {static_cast<const std::byte*>(data), static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column))};
 }
 
 Db& Db::operator=(Db&& other) noexcept {

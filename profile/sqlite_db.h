@@ -5,8 +5,10 @@
 
 #include <sqlite3.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,11 +36,15 @@ class Statement {
   // Parameters count from 1. kNull binds NULL. Text is copied.
   void bind(int index, std::int64_t value);
   void bind(int index, std::string_view text);
+  void bind(int index, double value);
+  void bind(int index, std::span<const std::byte> blob);  // must live until the statement has run
   // An empty text binds NULL.
   void bindOrNull(int index, std::string_view text);
 
   std::int64_t integer(int column) const;  // kNull for NULL
   std::string text(int column) const;      // empty for NULL; keeps embedded NULs
+  double real(int column) const;           // 0 for NULL
+  std::span<const std::byte> blob(int column) const;  // valid until the next step
 
  private:
   sqlite3_stmt* stmt_ = nullptr;

@@ -63,16 +63,17 @@ Result<void> ProfileWriter::Impl::writeRefusedRows() {
   for (std::size_t i = 0; i < kTableCount; ++i) {
     const std::int64_t count = std::exchange(refusedRows[i], 0);
     if (count == 0 || static_cast<Table>(i) == Table::loss) continue;
-    LossRow row;
-    row.kind = strings.intern("invalid_row").value;
-    row.why =
-        strings
-            .intern(fmt::format("rows without a value that {} needs", tableInfo(static_cast<Table>(i)).name))
-            .value;
-    row.count = count;
-    if (Result<void> r = insertRows(Table::loss, &row.kind, 1); !r) return r;
+    if (Result<void> r = sayRefused(tableInfo(static_cast<Table>(i)).name, count); !r) return r;
   }
   return {};
+}
+
+Result<void> ProfileWriter::Impl::sayRefused(const char* table, std::int64_t count) {
+  LossRow row;
+  row.kind = strings.intern("invalid_row").value;
+  row.why = strings.intern(fmt::format("rows without a value that {} needs", table)).value;
+  row.count = count;
+  return insertRows(Table::loss, &row.kind, 1);
 }
 
 Result<void> ProfileWriter::Impl::checkFileSizeLimit() {
@@ -130,6 +131,7 @@ WARPMETER_APPEND(ContextRow)
 WARPMETER_APPEND(GraphNodeRow)
 WARPMETER_APPEND(ClockRow)
 WARPMETER_APPEND(LatencyRow)
+WARPMETER_APPEND(GpuMetricRow)
 
 #undef WARPMETER_APPEND
 

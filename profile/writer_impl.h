@@ -43,11 +43,13 @@ struct ProfileWriter::Impl {
   Error error(std::string_view doing) const { return toError(db.get(), path, doing); }
   Result<void> refuseUnlessOpen() const;
   Result<void> begin();
+  Result<void> beginUnlessClosed();
   Result<void> run(const char* sql, std::string_view doing);
   Result<void> flushStrings();
   // Puts rows of the table's columns into the open transaction.
   Result<void> insertRows(Table table, const std::int64_t* rows, std::size_t count);
   Result<void> writeRefusedRows();
+  Result<void> sayRefused(const char* table, std::int64_t count);
   Result<void> checkFileSizeLimit();
   Result<void> commitTransaction();
   void rollback();

@@ -7,6 +7,7 @@
 
 #include "quoting.h"
 #include "schema_text.h"
+#include "statement_row.h"
 #include "writer_impl.h"
 
 namespace warpmeter {
@@ -26,26 +27,6 @@ std::string isoTime(std::int64_t epochNs, bool local) {
   return text;
 }
 
-// One statement with its parameters in order; the first failure sticks.
-class Row {
- public:
-  Row(Db& db, std::string_view sql) { ok_ = statement_.prepare(db.get(), sql) == SQLITE_OK; }
-  Row& operator<<(std::int64_t value) {
-    if (ok_) statement_.bind(++index_, value);
-    return *this;
-  }
-  Row& operator<<(std::string_view text) {
-    if (ok_) statement_.bindOrNull(++index_, text);
-    return *this;
-  }
-  bool run() { return ok_ && statement_.run() == SQLITE_OK; }
-
- private:
-  Statement statement_;
-  int index_ = 0;
-  bool ok_ = false;
-};
-
 std::string placeholders(int count) {
   std::string text = "?";
   for (int i = 1; i < count; ++i) text += ", ?";
@@ -57,7 +38,7 @@ bool writeSystemEnvironment(Db& db, const SessionInfo& s) {
   // name, nameEnum: what nsys calls these two; clients ask for them by either.
   const auto put = [&](const char* name, std::int64_t nameEnum, const std::string& value) {
     if (value.empty()) return true;
-    Row row(db, "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (?, 'System', ?, ?, ?)");
+    StatementRow row(db, "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (?, 'System', ?, ?, ?)");
     row << kVmId << name << nameEnum << value;
     return row.run();
   };
@@ -68,13 +49,13 @@ bool writeStartTime(Db& db, const SessionInfo& s) {
   if (db.exec("DELETE FROM TARGET_INFO_SESSION_START_TIME; DELETE FROM ANALYSIS_DETAILS") != SQLITE_OK)
     return false;
   const bool known = !isNull(s.utcEpochNs);
-  Row start(db, "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?, ?, ?, ?)");
+  StatementRow start(db, "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?, ?, ?, ?)");
   start << s.utcEpochNs << (known ? isoTime(s.utcEpochNs, false) : "")
         << (known ? isoTime(s.utcEpochNs, true) : "") << s.monotonicNs;
   if (!start.run()) return false;
   if (isNull(s.endedNs)) return true;
   const std::int64_t origin = isNull(s.monotonicNs) ? 0 : s.monotonicNs;
-  Row details(db, "INSERT INTO ANALYSIS_DETAILS VALUES (?, ?, ?, ?)");
+  StatementRow details(db, "INSERT INTO ANALYSIS_DETAILS VALUES (?, ?, ?, ?)");
   details << kVmId << s.endedNs << origin << origin + s.endedNs;
   return details.run();
 }
@@ -83,20 +64,20 @@ bool writeStartTime(Db& db, const SessionInfo& s) {
 
 Result<void> writeSession(Db& db, const std::filesystem::path& path, const SessionInfo& s) {
   // `finished` and the overview's scale survive: finish() sets them after the last session row.
-  Row row(
+  StatementRow row(
       db,
       "INSERT INTO WM_SESSION (rowid, format, utcEpochNs, monotonicNs, boottimeNs, started, ended, endedHow, "
-      "hostname, warpmeterVersion, driverVersion, counters, nvtxRequested, apiMode, finished) "
-      "VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (rowid) DO UPDATE SET "
+      "hostname, warpmeterVersion, driverVersion, counters, countersText, nvtxRequested, apiMode, finished) "
+      "VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (rowid) DO UPDATE SET "
       "utcEpochNs = excluded.utcEpochNs, monotonicNs = excluded.monotonicNs, boottimeNs = "
       "excluded.boottimeNs, "
       "started = excluded.started, ended = excluded.ended, endedHow = excluded.endedHow, "
       "hostname = excluded.hostname, warpmeterVersion = excluded.warpmeterVersion, "
       "driverVersion = excluded.driverVersion, counters = excluded.counters, "
-      "nvtxRequested = excluded.nvtxRequested, apiMode = excluded.apiMode");
+      "countersText = excluded.countersText, nvtxRequested = excluded.nvtxRequested, apiMode = excluded.apiMode");
   row << kFormatText << s.utcEpochNs << s.monotonicNs << s.boottimeNs << s.startedNs << s.endedNs
       << s.endedHow << s.hostname << s.warpmeterVersion << s.driverVersion << s.counters
-      << std::int64_t{s.nvtxRequested} << s.apiMode;
+      << s.countersText << std::int64_t{s.nvtxRequested} << s.apiMode;
   if (!row.run() || !writeStartTime(db, s) || !writeSystemEnvironment(db, s)) {
     return toError(db.get(), path, "write the session");
   }
@@ -113,11 +94,11 @@ Result<void> ProfileWriter::put(const ProcessInfo& p) {
   Impl& w = *impl_;
   if (Result<void> r = w.refuseUnlessOpen(); !r) return r;
   if (Result<void> r = w.begin(); !r) return r;
-  Row remove(w.db, "DELETE FROM PROCESSES WHERE globalPid = ?");
+  StatementRow remove(w.db, "DELETE FROM PROCESSES WHERE globalPid = ?");
   remove << p.globalPid.value;
-  Row core(w.db, "INSERT INTO PROCESSES VALUES (?, ?, ?)");
+  StatementRow core(w.db, "INSERT INTO PROCESSES VALUES (?, ?, ?)");
   core << p.globalPid.value << p.pid << p.name;
-  Row ours(w.db, fmt::format("INSERT OR REPLACE INTO WM_PROCESS VALUES ({})", placeholders(13)));
+  StatementRow ours(w.db, fmt::format("INSERT OR REPLACE INTO WM_PROCESS VALUES ({})", placeholders(13)));
   const std::string argv = joinCommandLine(p.argv);
   ours << p.globalPid.value << p.pid << p.parentPid << p.name << argv << p.startNs << p.startUncertaintyNs
        << p.exitNs << p.exitHow << p.rank << p.cuptiVersion << p.cuptiPath << p.status;
@@ -129,9 +110,9 @@ Result<void> ProfileWriter::put(const GpuInfo& g) {
   Impl& w = *impl_;
   if (Result<void> r = w.refuseUnlessOpen(); !r) return r;
   if (Result<void> r = w.begin(); !r) return r;
-  Row remove(w.db, "DELETE FROM TARGET_INFO_GPU WHERE id = ?");
+  StatementRow remove(w.db, "DELETE FROM TARGET_INFO_GPU WHERE id = ?");
   remove << g.id;
-  Row core(w.db, fmt::format("INSERT INTO TARGET_INFO_GPU VALUES ({})", placeholders(41)));
+  StatementRow core(w.db, fmt::format("INSERT INTO TARGET_INFO_GPU VALUES ({})", placeholders(41)));
   core << kVmId << g.id << g.name << g.busLocation << g.isDiscrete << g.l2CacheSize << g.totalMemory
        << g.memoryBandwidth << g.clockRate << g.smCount << /* pwGpuId */ g.id << g.uuid << /* luid */ kNull
        << g.chipName << g.cuDevice << /* ctxswDevPath, ctrlDevPath */ ""
@@ -141,7 +122,7 @@ Result<void> ProfileWriter::put(const GpuInfo& g) {
        << g.maxThreadsPerBlock << g.maxBlockDim[0] << g.maxBlockDim[1] << g.maxBlockDim[2] << g.maxGridDim[0]
        << g.maxGridDim[1] << g.maxGridDim[2] << g.computeMajor << g.computeMinor
        << /* smMajor, smMinor */ g.computeMajor << g.computeMinor;
-  Row ours(w.db, "INSERT OR REPLACE INTO WM_GPU_LIMIT VALUES (?, ?, ?, ?, ?)");
+  StatementRow ours(w.db, "INSERT OR REPLACE INTO WM_GPU_LIMIT VALUES (?, ?, ?, ?, ?)");
   ours << g.id << g.reservedShmemPerBlock << g.memoryClockHz << g.memoryBusBits << g.limitSource;
   if (!remove.run() || !core.run() || !ours.run()) return w.error("write a GPU");
   return {};
@@ -151,9 +132,9 @@ Result<void> ProfileWriter::put(const CudaDeviceInfo& d) {
   Impl& w = *impl_;
   if (Result<void> r = w.refuseUnlessOpen(); !r) return r;
   if (Result<void> r = w.begin(); !r) return r;
-  Row remove(w.db, "DELETE FROM TARGET_INFO_CUDA_DEVICE WHERE cudaId = ? AND pid = ?");
+  StatementRow remove(w.db, "DELETE FROM TARGET_INFO_CUDA_DEVICE WHERE cudaId = ? AND pid = ?");
   remove << d.cudaId << d.pid;
-  Row row(w.db, "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (?, ?, ?, ?, ?)");
+  StatementRow row(w.db, "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (?, ?, ?, ?, ?)");
   row << d.gpuId << d.cudaId << d.pid << d.uuid << d.numMultiprocessors;
   if (!remove.run() || !row.run()) return w.error("write a CUDA device");
   return {};

@@ -99,6 +99,10 @@ template <>
 const char* tableOf<LatencyRow>() {
   return "WM_LATENCY";
 }
+template <>
+const char* tableOf<GpuMetricRow>() {
+  return "GPU_METRICS";
+}
 
 template <class Row>
 class RoundTrip : public testing::Test {
@@ -108,7 +112,7 @@ class RoundTrip : public testing::Test {
 };
 
 using ReadableRows = testing::Types<KernelRow, ApiRow, MemcpyRow, MemsetRow, SyncRow, CudaEventRow,
-                                    OverheadRow, NvtxRow, MemoryRow, MarkRow, LatencyRow>;
+                                    OverheadRow, NvtxRow, MemoryRow, MarkRow, LatencyRow, GpuMetricRow>;
 TYPED_TEST_SUITE(RoundTrip, ReadableRows);
 
 TYPED_TEST(RoundTrip, EveryColumnComesBackFromItsOwnPlace) {
@@ -200,6 +204,26 @@ TEST(Reading, RangesAreHalfOpenAndRowidsAreGiven) {
   EXPECT_EQ(rowids.back(), 9000);
   EXPECT_TRUE(readAll<KernelRow>(reader, {5, 5}).empty());
   EXPECT_EQ(reader.rowEnd<ApiRow>(), 0);
+}
+
+TEST(Reading, LaunchesLeaveOutExactlyTheNamedColumns) {
+  const Scratch scratch;
+  ProfileWriter writer = createWriter(scratch / "a");
+  const std::vector<KernelRow> written = distinctRows<KernelRow>(5'000);  // more than one batch
+  require(writer.append(std::span<const KernelRow>(written)));
+  require(writer.commit());
+  const ProfileReader reader = openReader(scratch / "a");
+  std::vector<KernelRow> read;
+  require(reader.readLaunches({}, [&](std::span<const KernelRow> rows, std::span<const std::int64_t>) {
+    read.insert(read.end(), rows.begin(), rows.end());
+  }));
+  std::vector<KernelRow> expected = written;
+  for (KernelRow& row : expected) {
+    row.launchType = row.cacheConfig = row.localMemoryTotal = row.gridId = row.sharedMemoryLimitConfig = kNull;
+    row.qmdBulkReleaseDone = row.qmdPreexitDone = row.qmdLastCtaDone = row.graphId = kNull;
+    row.clusterSchedulingPolicy = kNull;
+  }
+  expectSame(expected, read);
 }
 
 TEST(Reading, StopsWhenAsked) {
@@ -336,7 +360,8 @@ TEST(RoundTripOthers, SessionProcessesAndGpus) {
   session.hostname = "node7";
   session.warpmeterVersion = "0.1.0";
   session.driverVersion = "580.159";
-  session.counters = "not_requested";
+  session.counters = "no_permission";
+  session.countersText = "not permitted for this user: run as root";
   session.apiMode = "work";
   session.nvtxRequested = true;
   ProfileWriter writer = createWriter(scratch / "a", session);
@@ -387,7 +412,8 @@ TEST(RoundTripOthers, SessionProcessesAndGpus) {
   EXPECT_EQ(read.endedHow, "exited(0)");
   EXPECT_EQ(read.hostname, "node7");
   EXPECT_EQ(read.driverVersion, "580.159");
-  EXPECT_EQ(read.counters, "not_requested");
+  EXPECT_EQ(read.counters, "no_permission");
+  EXPECT_EQ(read.countersText, "not permitted for this user: run as root");
   EXPECT_EQ(read.apiMode, "work");
   EXPECT_TRUE(read.nvtxRequested);
 

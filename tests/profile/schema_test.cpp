@@ -111,7 +111,7 @@ TEST_F(Schema, EnumerationsAreThoseOfARealExport) {
 TEST_F(Schema, SaysWhatItIs) {
   RawDb db(path_);
   EXPECT_EQ(db.value("PRAGMA application_id"), std::to_string(0x574d5046));
-  EXPECT_EQ(db.value("PRAGMA user_version"), std::to_string(0x10000));
+  EXPECT_EQ(db.value("PRAGMA user_version"), std::to_string(0x10001));
   EXPECT_EQ(db.value("SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION'"), "3.24.14");
   EXPECT_EQ(db.value("SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_NAME'"), "Warpmeter");
   EXPECT_EQ(db.value("PRAGMA journal_mode"), "wal");
