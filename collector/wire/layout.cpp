@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "warpmeter/wire/exact.h"
 #include "warpmeter/wire/strings.h"
 
 namespace warpmeter::wire {
@@ -24,7 +25,10 @@ Plan planFor(std::uint64_t limitBytes) {
   plan.ringOffset = plan.slotTableOffset + roundUp(kMaxSlots * sizeof(Slot), kPage);
   plan.stringsOffset = plan.ringOffset + roundUp(kRingCapacity * sizeof(RingCell), kPage);
   plan.stringsBytes = limit / 8 < kStringBytes ? roundUp(limit / 8, kPage) : kStringBytes;
-  plan.storageOffset = plan.stringsOffset + plan.stringsBytes;
+  plan.exactOffset = plan.stringsOffset + plan.stringsBytes;
+  // A process that is that short of memory has none for counters.
+  plan.exactBytes = limit >= 64 * kMiB ? kExactBytes : 0;
+  plan.storageOffset = plan.exactOffset + plan.exactBytes;
   const std::uint64_t storage = limit - plan.storageOffset;
   std::uint64_t used = 0;
   for (int c = kClassCount - 1; c >= 0; --c) {
@@ -51,6 +55,8 @@ void initialize(void* base, const Plan& plan) {
   header->ringOffset = plan.ringOffset;
   header->strings.offset = plan.stringsOffset;
   header->strings.bytes = plan.stringsBytes;
+  header->exactOffset = plan.exactOffset;
+  header->exactBytes = plan.exactBytes;
 
   Slot* slots = slotsOf(base);
   std::uint64_t offset = plan.storageOffset;

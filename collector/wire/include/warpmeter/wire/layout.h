@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that a recorded process (the guest) shares with the recorder: one sealed, sparse memfd per process.
 //
-//   [ Header | Slot table | completed ring | string region | slot storage: 128 KiB, 1 MiB and 4 MiB slots ]
+//   [ Header | Slot table | completed ring | string region | exact area | slot storage: 128 KiB, 1 MiB and 4 MiB slots ]
 //
 // The guest creates and seals it, maps it, hands its descriptor over once (handshake.h) and closes every descriptor;
 // after that both sides talk through this memory only. CUPTI writes its activity records straight into slots.
@@ -19,7 +19,7 @@
 namespace warpmeter::wire {
 
 inline constexpr std::uint64_t kMagic = 0x31726574656d7057;  // "Wpmeter1", little endian
-inline constexpr std::uint32_t kWireVersion = 1;
+inline constexpr std::uint32_t kWireVersion = 2;
 
 inline constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 inline constexpr std::uint64_t kPage = 4096;
@@ -89,6 +89,7 @@ struct Header {
   std::uint32_t ringCapacity;
   std::uint64_t slotTableOffset, ringOffset;
   StringRegion strings;
+  std::uint64_t exactOffset, exactBytes;  // exact.h; 0 = no room for it. Guest, at start
 
   // Identity. pid and startTicks: guest, before the handshake. All others may come later, because a process may use
   // NVTX long before CUDA: they are valid once `status` (acquire) is neither starting nor noDriver, so read them when
@@ -154,7 +155,8 @@ inline constexpr std::uint64_t kMinimumBytes = 1 * kMiB;  // below this nothing 
 // verifies them: totalBytes is less than the limit, so a plan for totalBytes would be another one.
 struct Plan {
   std::uint64_t totalBytes = 0;          // <= limitBytes; 0 = too small
-  std::uint64_t slotTableOffset = 0, ringOffset = 0, stringsOffset = 0, stringsBytes = 0, storageOffset = 0;
+  std::uint64_t slotTableOffset = 0, ringOffset = 0, stringsOffset = 0, stringsBytes = 0, exactOffset = 0, exactBytes = 0,
+                storageOffset = 0;
   std::uint32_t slots[kClassCount] = {};
   std::uint32_t slotCount() const { return slots[0] + slots[1] + slots[2]; }
 };

@@ -21,6 +21,7 @@ enum class OwnKind : std::uint32_t {
   nvtxCategory,       // text = name of `category` in `domainId`
   nvtxThreadName,     // text = name of thread `rangeId`
   mark,
+  rangedImage,        // exact.h: a counter data image with its launches
 };
 
 struct OwnHeader {
