@@ -6,7 +6,9 @@
 #include <span>
 #include <stop_token>
 #include <string_view>
+#include <vector>
 
+#include "warpmeter/analyzer/bound.h"
 #include "warpmeter/analyzer/finding.h"
 #include "warpmeter/analyzer/profile_view.h"
 #include "warpmeter/profile/result.h"
@@ -22,6 +24,15 @@ struct Limits {
   double pinnedHighBytesPerSec = 55e9;      // PCIe 5.0 x16
   std::int64_t pinnedReferenceBytes = 16
                                       << 20;  // pinned bytes in the file needed to use its own rate instead
+  double boundMinSharePct = 2;              // findings about a kernel's bound: its share of the kernel time
+  double lowOccupancyPct = 50;              // bound.latency: more occupancy is worth asking for up to here
+  double unevenOccupancyPct = 80;           // bound.latency: achieved below this part of what is possible
+  double tensorIdlePct = 1;                 // tensor.idle: the pipe is used less than this
+  double tensorWorthPct = 20;               // tensor.idle: the FP32 pipe is used at least this much
+  // What the caller has already: ceilings measured on GPUs, and summarizeCounters(view). The latter must outlive the
+  // call; without it the analyses that need counters compute it.
+  std::vector<CalibratedGpu> calibrated;
+  const CounterSummary* counters = nullptr;
 };
 
 // Pure: the same view and limits give the same findings. Errors: cancelled.
