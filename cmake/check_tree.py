@@ -15,7 +15,8 @@ MAX_LINES = 600
 MAY_INCLUDE = {
     "profile": {"warpmeter/profile/"},
     "collector/wire": {"warpmeter/wire/"},
-    "collector/inject": {"warpmeter/wire/", "warpmeter/profile/ids.h", "warpmeter/profile/rows.h"},
+    "collector/counters/guest": {"warpmeter/wire/", "warpmeter/counters_guest/"},
+    "collector/inject": {"warpmeter/wire/", "warpmeter/counters_guest/", "warpmeter/profile/ids.h", "warpmeter/profile/rows.h"},
     "collector/recorder": {"warpmeter/wire/", "warpmeter/profile/", "warpmeter/recorder/"},
     "analyzer": {"warpmeter/profile/", "warpmeter/analyzer/"},
     "cli": {"warpmeter/profile/", "warpmeter/wire/", "warpmeter/analyzer/"},
@@ -26,8 +27,8 @@ MAY_INCLUDE = {
 # pattern of an include -> folders where it may stand (tests and benchmarks may include anything).
 ONLY_IN = [
     (re.compile(r"sqlite3\.h"), {"profile"}),
-    (re.compile(r"cupti"), {"collector/inject", "collector/recorder"}),
-    (re.compile(r"^(cuda|nvrtc|cublas|nvtx3)"), {"collector/inject", "collector/recorder", "kernels"}),
+    (re.compile(r"cupti"), {"collector/inject", "collector/recorder", "collector/counters/guest"}),
+    (re.compile(r"^(cuda|nvrtc|cublas|nvtx3)"), {"collector/inject", "collector/recorder", "collector/counters/guest", "kernels"}),
     (re.compile(r"^Q(Widget|MainWindow|Application$|AbstractScrollArea|TableView|Splitter|Label|Dock|Menu)"), {"gui"}),
     (re.compile(r"^Q[A-Z]"), {"gui", "gui/models"}),
     (re.compile(r"^fmt/"), {"profile", "collector/recorder", "analyzer", "cli", "gui", "gui/models"}),

@@ -7,6 +7,7 @@
 #include "api_list.h"
 #include "callbacks.h"
 #include "clock.h"
+#include "exact_host.h"
 #include "record_sizes.h"
 #include "worker.h"
 
@@ -296,6 +297,7 @@ bool runAttachSteps(Session& session) noexcept {
   }
   session.header->injectionDoneNs = realtimeNs();  // before the status makes it valid
   session.setStatus(wire::GuestStatus::recording, nullptr);
+  beginExactMode(session);
   return true;
 }
 

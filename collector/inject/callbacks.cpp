@@ -8,6 +8,7 @@
 #include "exit_hooks.h"
 #include "own_records.h"
 #include "session.h"
+#include "warpmeter/counters_guest/exact.h"
 
 namespace warpmeter::inject {
 namespace {
@@ -85,6 +86,7 @@ void onResource(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
                  module->cubinSize);
       // A name's address may mean another kernel once the next module lies there.
       if (!loaded) gSession.names.newGeneration();
+      if (loaded) counters::exactModuleLoaded();
       break;
     }
     default:
@@ -103,7 +105,9 @@ void onState(CUpti_CallbackId id, const CUpti_StateData& state) {
 
 // Only calls that destroy a context are subscribed to. Flushing is allowed in API callbacks and nowhere else.
 void onApi(const CUpti_CallbackData& call) {
-  if (call.callbackSite == CUPTI_API_ENTER) gSession.cupti.functions.cuptiActivityFlushAll(0);
+  if (call.callbackSite != CUPTI_API_ENTER) return;
+  counters::exactContextEnds();
+  gSession.cupti.functions.cuptiActivityFlushAll(0);
 }
 
 }  // namespace
@@ -165,6 +169,11 @@ void CUPTIAPI onCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id
     return;
   }
   if (data == nullptr) return;
+  // Before anything else: while exact mode listens, these come at every launch.
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API &&
+      counters::exactCallback(id, *static_cast<const CUpti_CallbackData*>(data))) {
+    return;
+  }
   const std::int64_t start = realtimeNs();
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) onResource(id, *static_cast<const CUpti_ResourceData*>(data));
   if (domain == CUPTI_CB_DOMAIN_STATE) onState(id, *static_cast<const CUpti_StateData*>(data));

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "own_records.h"
 #include "session.h"
+#include "warpmeter/counters_guest/exact.h"
 #include "worker.h"
 
 namespace warpmeter::inject {
@@ -33,6 +34,7 @@ void onExit(int status, void*) noexcept {
   Session& session = gSession;
   stopFlushing();
   if (session.attached.load(std::memory_order_acquire) != 0) {
+    counters::exactAtExit();
     const std::int64_t start = monotonicNs();
     session.cupti.functions.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     readDropCounter();

@@ -6,6 +6,7 @@
 #include "exit_hooks.h"
 #include "own_records.h"
 #include "session.h"
+#include "warpmeter/counters_guest/exact.h"
 
 namespace warpmeter::inject {
 namespace {
@@ -21,6 +22,7 @@ void inChild() noexcept {
   tOwn.used = tOwn.room = 0;
   tOwn.tid = 0;
   tOwn.busy = false;
+  counters::exactForget();
   resetExitHook();
   // CUDA cannot be used after a fork, so CUPTI's state in this child is of no interest. But a parent that had used
   // NVTX alone has left the child free to begin with CUDA, as fork servers of worker processes do.

@@ -42,10 +42,17 @@ void readRun(unsigned char (&run)[16], const char* text) {
   }
 }
 
+// False: not a number.
+bool readNumber(const char* text, std::uint32_t& value) {
+  value = 0;
+  if (*text == 0) return false;
+  for (; *text >= '0' && *text <= '9' && value < 1000000; ++text) value = value * 10 + static_cast<unsigned>(*text - '0');
+  return *text == 0;
+}
+
 std::uint32_t readMilliseconds(const char* text) {
   std::uint32_t value = 0;
-  for (; *text >= '0' && *text <= '9' && value < 1000000; ++text) value = value * 10 + static_cast<unsigned>(*text - '0');
-  if (*text != 0 || value == 0) return kDefaultFlushMs;
+  if (!readNumber(text, value) || value == 0) return kDefaultFlushMs;
   return value < 10 ? 10 : value > 60000 ? 60000 : value;
 }
 
@@ -78,6 +85,9 @@ bool readOptions(Options& options) noexcept {
   if (const char* latency = std::getenv(wire::kEnvLaunchLatency)) {
     if (equal(latency, "1")) options.latency = LatencyChoice::ifSafe;
     if (equal(latency, "force")) options.latency = LatencyChoice::force;
+  }
+  if (const char* exact = std::getenv(wire::kEnvExact)) {
+    if (!readNumber(exact, options.exactLaunches)) options.exactLaunches = 0;
   }
   if (const char* kinds = std::getenv(kEnvKinds)) options.features = parseFeatures(kinds);
   return true;

@@ -27,6 +27,7 @@ struct Options {
   std::uint32_t flushMs = kDefaultFlushMs;
   wire::ApiMode api = wire::ApiMode::work;
   LatencyChoice latency = LatencyChoice::off;
+  std::uint32_t exactLaunches = 0;  // per kernel and configuration; 0 = no exact mode
   std::uint32_t features = ~0u;     // bit per Feature
   bool wants(Feature feature) const { return (features >> static_cast<unsigned>(feature) & 1) != 0; }
 };

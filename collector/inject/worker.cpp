@@ -7,6 +7,7 @@
 #include "callbacks.h"
 #include "clock.h"
 #include "session.h"
+#include "warpmeter/counters_guest/exact.h"
 
 namespace warpmeter::inject {
 namespace {
@@ -38,6 +39,7 @@ void* work(void*) {
     const bool attached = session.attached.load(std::memory_order_relaxed) != 0;
     if (attached && monotonicNs() >= nextFlushNs) {
       if (session.lentBuffers.load(std::memory_order_relaxed) != 0) flush(session);
+      if (session.stopping.load(std::memory_order_relaxed) == 0) counters::exactTick();
       nextFlushNs = monotonicNs() + periodNs;
     }
     session.header->threadCpuNs.store(static_cast<std::uint64_t>(nowNs(CLOCK_THREAD_CPUTIME_ID)),

@@ -20,6 +20,7 @@ inline constexpr char kEnvRun[] = "WARPMETER_RUN";              // run id, 32 he
 inline constexpr char kEnvApi[] = "WARPMETER_API";              // work, all, none
 inline constexpr char kEnvFlushMs[] = "WARPMETER_FLUSH_MS";
 inline constexpr char kEnvLaunchLatency[] = "WARPMETER_LAUNCH_LATENCY";  // "1", "force"
+inline constexpr char kEnvExact[] = "WARPMETER_EXACT";          // launches to measure per kernel and configuration
 inline constexpr char kEnvCuptiPath[] = "WARPMETER_CUPTI";      // the libcupti to use; no other is tried then
 
 struct Hello {
