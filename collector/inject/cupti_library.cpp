@@ -9,11 +9,12 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "warpmeter/wire/cupti_paths.h"
+
 namespace warpmeter::inject {
 namespace {
 
 constexpr int kMode = RTLD_NOW | RTLD_LOCAL;
-constexpr const char* kSonames[] = {"libcupti.so.13", "libcupti.so.12"};
 
 struct Entry {
   const char* name;
@@ -26,18 +27,10 @@ constexpr Entry kEntries[] = {
 #undef WARPMETER_ENTRY
 };
 
-// Folders of a toolkit that hold libcupti, newest layout first. A list instead of a look into /usr/local: the guest
-// opens no directory.
-constexpr const char* kToolkits[] = {
-    "/usr/local/cuda",      "/usr/local/cuda-13.4", "/usr/local/cuda-13.3", "/usr/local/cuda-13.2",
-    "/usr/local/cuda-13.1", "/usr/local/cuda-13.0", "/usr/local/cuda-12.9", "/usr/local/cuda-12.8",
-    "/usr/local/cuda-12.6", "/usr/local/cuda-12.5", "/usr/local/cuda-12.4", "/opt/cuda"};
-constexpr const char* kFolders[] = {"lib64", "extras/CUPTI/lib64", "lib", "targets/x86_64-linux/lib"};
-
 void* openIn(const char* toolkit) {
   char path[1024];
-  for (const char* soname : kSonames) {
-    for (const char* folder : kFolders) {
+  for (const char* soname : wire::kCuptiSonames) {
+    for (const char* folder : wire::kCuptiFolders) {
       const int length = std::snprintf(path, sizeof path, "%s/%s/%s", toolkit, folder, soname);
       if (length <= 0 || length >= static_cast<int>(sizeof path)) continue;
       if (void* handle = dlopen(path, kMode)) return handle;
@@ -49,10 +42,10 @@ void* openIn(const char* toolkit) {
 void* openLibrary(const char* explicitPath) {
   if (explicitPath[0] != 0) return dlopen(explicitPath, kMode);
   // One that is there already (a framework's own copy) is the one that the driver will talk to.
-  for (const char* soname : kSonames) {
+  for (const char* soname : wire::kCuptiSonames) {
     if (void* handle = dlopen(soname, kMode | RTLD_NOLOAD)) return handle;
   }
-  for (const char* soname : kSonames) {
+  for (const char* soname : wire::kCuptiSonames) {
     if (void* handle = dlopen(soname, kMode)) return handle;
   }
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
@@ -61,7 +54,7 @@ void* openLibrary(const char* explicitPath) {
       if (void* handle = openIn(toolkit)) return handle;
     }
   }
-  for (const char* toolkit : kToolkits) {
+  for (const char* toolkit : wire::kCudaToolkits) {
     if (void* handle = openIn(toolkit)) return handle;
   }
   return nullptr;
