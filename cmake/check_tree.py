@@ -17,6 +17,7 @@ MAY_INCLUDE = {
     "collector/wire": {"warpmeter/wire/"},
     "collector/counters/guest": {"warpmeter/wire/", "warpmeter/counters_guest/"},
     "collector/inject": {"warpmeter/wire/", "warpmeter/counters_guest/", "warpmeter/profile/ids.h", "warpmeter/profile/rows.h"},
+    "collector/counters/host": {"warpmeter/wire/", "warpmeter/profile/sample_pack.h", "warpmeter/profile/result.h"},
     "collector/recorder": {"warpmeter/wire/", "warpmeter/profile/", "warpmeter/recorder/"},
     "analyzer": {"warpmeter/profile/", "warpmeter/analyzer/"},
     "cli": {"warpmeter/profile/", "warpmeter/wire/", "warpmeter/analyzer/"},
@@ -27,12 +28,13 @@ MAY_INCLUDE = {
 # pattern of an include -> folders where it may stand (tests and benchmarks may include anything).
 ONLY_IN = [
     (re.compile(r"sqlite3\.h"), {"profile"}),
-    (re.compile(r"cupti"), {"collector/inject", "collector/recorder", "collector/counters/guest"}),
-    (re.compile(r"^(cuda|nvrtc|cublas|nvtx3)"), {"collector/inject", "collector/recorder", "collector/counters/guest", "kernels"}),
+    (re.compile(r"cupti"), {"collector/inject", "collector/recorder", "collector/counters/guest", "collector/counters/host"}),
+    (re.compile(r"^(cuda|nvrtc|cublas|nvtx3)"), {"collector/inject", "collector/recorder", "collector/counters/guest",
+                                                 "collector/counters/host", "kernels"}),
     (re.compile(r"^Q(Widget|MainWindow|Application$|AbstractScrollArea|TableView|Splitter|Label|Dock|Menu)"), {"gui"}),
     (re.compile(r"^Q[A-Z]"), {"gui", "gui/models"}),
-    (re.compile(r"^fmt/"), {"profile", "collector/recorder", "analyzer", "cli", "gui", "gui/models"}),
-    (re.compile(r"^nlohmann/"), {"cli"}),
+    (re.compile(r"^fmt/"), {"profile", "collector/recorder", "collector/counters/host", "analyzer", "cli", "gui", "gui/models"}),
+    (re.compile(r"^nlohmann/"), {"cli", "collector/counters/host"}),
     (re.compile(r"^CLI/"), {"cli", "gui"}),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

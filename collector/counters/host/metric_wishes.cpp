@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metric_wishes.h"
+
+namespace warpmeter::sampler {
+namespace {
+
+constexpr Alternative kInstructions[] = {{{{"sm__inst_executed.sum"}}}};
+constexpr Alternative kDramRead[] = {{{{"dram__bytes_read.sum"}}},
+                                     {{{"dram__bytes_op_read.sum"}}}};  // second: GB20x
+constexpr Alternative kDramWrite[] = {{{{"dram__bytes_write.sum"}}}, {{{"dram__bytes_op_write.sum"}}}};
+constexpr Alternative kTensor[] = {{{{"sm__pipe_tensor_cycles_active.sum"}}},
+                                   {{{"TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum"}}},
+                                   {{{"sm__inst_executed_pipe_tensor.sum"}}}};
+// Beside the active cycles most chips cannot count the cycles of the FMA pipe as a whole.
+constexpr Alternative kFma[] = {
+    {{{"sm__pipe_fma_cycles_active.sum"}}},
+    {{{"TPC.TriageCompute.sm__pipe_fma_cycles_active_realtime.sum"}}},
+    {{{"TPC.TriageCompute.sm__inst_executed_pipe_fma_realtime.sum"}}},
+    {{{"sm__pipe_fma_cycles_active_realtime.sum"}}},
+    {{{"sm__inst_executed_pipe_fmaheavy.sum"}, {"sm__inst_executed_pipe_fmalite.sum"}}},
+    {{{"SM_C.TriageSCG.smsp__inst_executed_pipe_fma.sum"}}}};
+constexpr Alternative kFp64[] = {{{{"sm__pipe_fp64_cycles_active.sum"}}},
+                                 {{{"TPC.TriageCompute.sm__pipe_fp64_cycles_active_realtime.sum"}}},
+                                 {{{"sm__inst_executed_pipe_fp64.sum"}}}};
+constexpr Alternative kInteger[] = {{{{"sm__pipe_alu_cycles_active.sum"}}},
+                                    {{{"TPC.TriageCompute.sm__inst_executed_pipe_alu_realtime.sum"}}},
+                                    {{{"sm__inst_executed_pipe_alu.sum"}}}};
+constexpr Alternative kIssue[] = {{{{"sm__issue_active.sum"}}}};
+constexpr Alternative kL2[] = {
+    {{{"lts__t_sectors.sum"}, {"lts__t_sectors_lookup_hit.sum"}}},
+    {{{"lts__t_sectors.sum"}, {"lts__t_sectors_lookup_hit_realtime.sum"}}},
+    {{{"lts__t_sectors.sum"},
+      {"lts__t_sectors_lookup_hit.sum", "lts__average_t_sector_hit_rate_realtime.pct"}}},
+    {{{"lts__t_sectors.sum"},
+      {"lts__t_sectors_lookup_hit.sum", "LTS.TriageCompute.lts__average_t_sector_hit_rate_realtime.pct"}}},
+    {{{"lts__t_sectors.sum"}, {"lts__t_sectors_lookup_hit.sum", "lts__t_sector_hit_rate.pct"}}},
+    {{{"lts__t_sectors.sum"}}}};
+constexpr Alternative kL1[] = {{{{"l1tex__t_sectors.sum"}, {"l1tex__t_sectors_lookup_hit.sum"}}}};
+constexpr Alternative kPcie[] = {
+    {{{"pcie__read_bytes.sum"}, {"pcie__write_bytes.sum"}}},
+    {{{"PCI.TriageCompute.pcie__read_bytes.sum"}, {"PCI.TriageCompute.pcie__write_bytes.sum"}}}};
+constexpr Alternative kNvlink[] = {{{{"nvlrx__bytes.sum"}, {"nvltx__bytes.sum"}}}};
+constexpr Alternative kElapsed[] = {{{{kCyclesElapsed}}}};
+
+constexpr Wish kWishes[] = {{"instructions", 4, kInstructions},
+                            {"DRAM reads", 3, kDramRead},
+                            {"DRAM writes", 3, kDramWrite},
+                            {"tensor pipe", 2, kTensor},
+                            {"coverage", 1, kElapsed},  // is in every coarse set anyway
+                            {"FMA pipe", 1, kFma},
+                            {"FP64 pipe", 1, kFp64},
+                            {"integer pipe", 1, kInteger},
+                            {"issue slots", 0, kIssue},
+                            {"L2", 0, kL2},
+                            {"L1", 0, kL1},
+                            {"PCIe", 0, kPcie},
+                            {"NVLink", 0, kNvlink}};
+
+}  // namespace
+
+std::span<const Wish> wishes() { return kWishes; }
+
+}  // namespace warpmeter::sampler
