@@ -16,7 +16,7 @@ namespace {
 using wire::ExactState;
 
 constexpr std::int64_t kMs = 1000000;
-constexpr std::int64_t kConfigurationsWaitNs = 3000 * kMs;  // once, at the first launch that could be ranged
+constexpr std::int64_t kConfigurationsWaitNs = 6000 * kMs;  // once, at the first launch that could be ranged
 constexpr std::int64_t kCaptureWaitNs = 10000 * kMs;
 // Changing the configuration costs about 8 ms. A program's first changes are free, so that short ones are measured
 // whole; later ones wait until the session was of no use for a while.
@@ -155,7 +155,7 @@ bool haveConfigurations() noexcept {
   add(area.waitNs, static_cast<std::uint64_t>(monotonicNow() - start));
   if (answer == wire::ExactAnswer::none) {
     if (gExact.captures.load(std::memory_order_seq_cst) == 0) {
-      end("not_recorded", "the recorder prepared no configurations within 3 s", CUPTI_SUCCESS);
+      end("not_recorded", "the recorder prepared no configurations within 6 s", CUPTI_SUCCESS);
     }
     return false;
   }

@@ -93,6 +93,21 @@ inline Configurations* configurationsOf(ExactArea* area) {
   return reinterpret_cast<Configurations*>(reinterpret_cast<std::byte*>(area) + kConfigurationsOffset);
 }
 
+// `warpmeter-sampler --range-values`: requests on standard input, a reply to each on standard output.
+inline constexpr std::uint32_t kRangeRequestMagic = 0x51526d57, kRangeReplyMagic = 0x50526d57;  // "WmRQ", "WmRP"
+struct RangeRequest {
+  std::uint32_t magic, metrics, namesBytes, ranges;
+  std::uint64_t imageBytes;    // names, then the image follow
+  std::uint64_t tag;           // comes back
+  char chip[kChipBytes];
+};
+struct RangeReply {            // then, without an error, ranges x metrics doubles follow
+  std::uint32_t magic;
+  std::int32_t error;          // CUPTI's result
+  std::uint32_t metrics, ranges;
+  std::uint64_t tag;
+};
+
 // Whether `bytes` bytes hold sound configurations: every offset inside, names ended, count in range.
 bool soundConfigurations(const void* start, std::uint64_t bytes);
 
