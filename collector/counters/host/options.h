@@ -17,7 +17,7 @@ struct Options {
   bool help = false;
 };
 
-inline constexpr double kLeastCores = 0.01, kMostCores = 16;
+inline constexpr double kLeastCores = 0.01, kMostCores = 1;  // one thread per GPU decodes
 
 Result<Options> parseOptions(int argc, const char* const* argv);
 std::string usageText();
