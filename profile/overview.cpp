@@ -99,18 +99,26 @@ class Overview {
   std::map<LaneKey, Lane> lanes_;
 };
 
+// Rows with impossible times are left out: one of them would stretch the run, and the buckets, beyond all
+// memory.
+#define WARPMETER_PLAUSIBLE \
+  " WHERE \"end\" >= start AND start > -1152921504606846976 AND \"end\" < 1152921504606846976 "
+
 constexpr const char* kRange =
-    "SELECT min(s), max(e) FROM (SELECT min(start) AS s, max(\"end\") AS e FROM CUPTI_ACTIVITY_KIND_KERNEL "
-    "UNION ALL SELECT min(start), max(\"end\") FROM CUPTI_ACTIVITY_KIND_MEMCPY "
-    "UNION ALL SELECT min(start), max(\"end\") FROM CUPTI_ACTIVITY_KIND_MEMSET)";
+    "SELECT min(s), max(e) FROM (SELECT min(start) AS s, max(\"end\") AS e FROM "
+    "CUPTI_ACTIVITY_KIND_KERNEL " WARPMETER_PLAUSIBLE
+    "UNION ALL SELECT min(start), max(\"end\") FROM CUPTI_ACTIVITY_KIND_MEMCPY " WARPMETER_PLAUSIBLE
+    "UNION ALL SELECT min(start), max(\"end\") FROM CUPTI_ACTIVITY_KIND_MEMSET" WARPMETER_PLAUSIBLE ")";
 
 constexpr const char* kRows =
     "SELECT globalPid, deviceId, contextId, streamId, start, \"end\", shortName FROM "
-    "CUPTI_ACTIVITY_KIND_KERNEL "
+    "CUPTI_ACTIVITY_KIND_KERNEL " WARPMETER_PLAUSIBLE
     "UNION ALL SELECT globalPid, deviceId, contextId, streamId, start, \"end\", NULL "
-    "FROM CUPTI_ACTIVITY_KIND_MEMCPY "
+    "FROM CUPTI_ACTIVITY_KIND_MEMCPY " WARPMETER_PLAUSIBLE
     "UNION ALL SELECT globalPid, deviceId, contextId, streamId, start, \"end\", NULL "
-    "FROM CUPTI_ACTIVITY_KIND_MEMSET ORDER BY start";
+    "FROM CUPTI_ACTIVITY_KIND_MEMSET" WARPMETER_PLAUSIBLE " ORDER BY start";
+
+#undef WARPMETER_PLAUSIBLE
 
 bool fill(Db& db) {
   Statement range;

@@ -8,12 +8,26 @@
 #include "reader_impl.h"
 
 namespace warpmeter {
+namespace {
+
+// Every file of ours has these from its first moment, also when they stay empty.
+constexpr const char* kAlwaysThere[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                        "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
+                                        "StringIds",                  "WM_SESSION",
+                                        "WM_PROCESS",                 "WM_LOSS"};
+
+}  // namespace
 
 Result<void> ProfileReader::Impl::loadSchema() {
   const Result<void> read = forEach(
       "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'",
       [&](const Statement& row) { columns[row.text(0)].insert(row.text(1)); });
   if (!read) return read;
+  for (const char* table : kAlwaysThere) {
+    if (pool.kind() != FileKind::warpmeter || hasTable(table)) continue;
+    return Error{ErrorKind::truncated,
+                 fmt::format("{}: damaged: its table {} is missing: record or copy it again", path.string(), table)};
+  }
   schemaVersion = "unversioned";
   for (const char* table : {"EXPORT_META_DATA", "META_DATA_EXPORT"}) {
     if (!hasColumn(table, "name") || !hasColumn(table, "value")) continue;

@@ -37,11 +37,12 @@ class RowSink {
 
 namespace {
 
-// Zero is what SQLite gives for NULL too, so only zeros need the second look.
+// Zero is what SQLite gives for NULL and for text that is no number too, so only zeros need the second look.
 std::int64_t integerOrNull(sqlite3_value* value) {
   const std::int64_t number = sqlite3_value_int64(value);
-  if (number == 0 && sqlite3_value_type(value) == SQLITE_NULL) return kNull;
-  return number;
+  if (number != 0) return number;
+  const int type = sqlite3_value_type(value);
+  return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? 0 : kNull;
 }
 
 void takeStep(sqlite3_context* context, int, sqlite3_value** values) noexcept {

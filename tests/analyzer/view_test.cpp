@@ -47,12 +47,28 @@ TEST(ProfileView, LanesAreSortedByStart) {
 
 TEST(ProfileView, DurationsBeyond32BitsAreKept) {
   const ProfileView view =
-      viewOf("kernel 1 a 0..10\nkernel 1 a 10..5s\nkernel 1 a 6s..4294967295\nkernel 1 a 7s..12s");
+      viewOf("kernel 1 a 0..10\nkernel 1 a 10..5s\nkernel 1 a 6s..10294967295\nkernel 1 a 7s..12s");
   const Kernels& k = view.streams()[0].kernels;
   EXPECT_EQ(k.durationNs(0), 10);
   EXPECT_EQ(k.durationNs(1), 4'999'999'990);
+  EXPECT_EQ(k.durationNs(2), 4'294'967'295) << "the mark of an overflow is a duration too";
   EXPECT_EQ(k.durationNs(3), 5'000'000'000);
-  EXPECT_EQ(k.overflow.size(), 2u);
+  EXPECT_EQ(k.overflow.size(), 3u);
+}
+
+TEST(ProfileView, RowsWithImpossibleTimesAreLeftOutAndCounted) {
+  const ProfileView view = viewOf(R"(
+    kernel 1 good 10..20 corr=1
+    kernel 1 backwards 30..20 corr=2
+    kernel 1 century 40..9000000000000000000 corr=3
+    memcpy 1 HtoD -9000000000000000000..50 bytes=1 stream=0
+    api 1 cudaLaunchKernel_v7000 5..4 corr=1
+  )");
+  EXPECT_EQ(view.kernelCount(), 1u);
+  EXPECT_EQ(view.range().endNs, 20);
+  ASSERT_EQ(view.losses().size(), 1u);
+  EXPECT_EQ(view.losses()[0].kind, "implausible_row");
+  EXPECT_EQ(view.losses()[0].count, 4);
 }
 
 TEST(ProfileView, DistinctKernelsDifferInWhatTheContractNames) {

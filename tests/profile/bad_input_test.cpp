@@ -118,6 +118,26 @@ TEST_F(BadInput, NewerMajorIsRefusedNewerMinorIsRead) {
   expectRefused(path, ErrorKind::newerMajor, "format 2.3");
 }
 
+TEST_F(BadInput, AFileOfOursWithoutItsTables) {
+  for (const std::string table : {"CUPTI_ACTIVITY_KIND_KERNEL", "WM_LOSS"}) {
+    const auto path = profile(table + ".wm.sqlite");
+    RawDb(path).exec("DROP TABLE " + table);
+    expectRefused(path, ErrorKind::truncated, "its table " + table + " is missing");
+  }
+}
+
+TEST_F(BadInput, TextWhereANumberBelongsReadsAsNull) {
+  const auto path = profile("a.wm.sqlite");
+  RawDb(path).exec("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'soon' WHERE rowid = 1");
+  const Result<ProfileReader> reader = ProfileReader::open(path);
+  ASSERT_TRUE(reader) << reader.error().message;
+  std::vector<std::int64_t> starts;
+  ASSERT_TRUE(reader->read({1, 2}, [&](std::span<const KernelRow> rows, std::span<const std::int64_t>) {
+    for (const KernelRow& row : rows) starts.push_back(row.start);
+  }));
+  EXPECT_EQ(starts, std::vector<std::int64_t>{kNull});
+}
+
 TEST_F(BadInput, CutOffAnywhere) {
   const auto whole = profile("whole.wm.sqlite");
   const auto size = std::filesystem::file_size(whole);

@@ -85,6 +85,7 @@ Result<void> Builder::readTables(Tables wanted, const LoadOptions& options) {
   std::vector<std::vector<std::uint32_t>> configs(parts->size());
   for (std::size_t p = 0; p < parts->size(); ++p) {
     Part& part = (*parts)[p];
+    data_->index.implausible += part.implausible;
     if (part.minStart <= part.maxEnd) {
       minStart_ = std::min(minStart_, part.minStart);
       maxEnd_ = std::max(maxEnd_, part.maxEnd);
@@ -155,7 +156,7 @@ void Builder::foldDistinct() {
 
 void Builder::measureRange() {
   const auto widen = [&](std::int64_t t) {
-    if (isNull(t)) return;
+    if (isNull(t) || t <= -kLatestNs || t >= kLatestNs) return;
     minStart_ = std::min(minStart_, t);
     maxEnd_ = std::max(maxEnd_, t);
   };
@@ -167,7 +168,19 @@ void Builder::measureRange() {
   data_->range = minStart_ <= maxEnd_ ? ProfileView::TimeRange{minStart_, maxEnd_} : ProfileView::TimeRange{};
 }
 
+void Builder::countImplausible() {
+  static constexpr std::string_view kKind = "implausible_row";
+  std::erase_if(data_->losses, [](const LossInfo& loss) { return loss.kind == kKind; });
+  if (data_->index.implausible == 0) return;
+  LossInfo loss;
+  loss.kind = kKind;
+  loss.why = "rows of the file hold times that cannot be: it is damaged or was changed";
+  loss.count = data_->index.implausible;
+  data_->losses.push_back(std::move(loss));
+}
+
 std::shared_ptr<const ProfileView::Data> Builder::finish() {
+  countImplausible();
   nameThreads();
   foldDistinct();
   measureRange();

@@ -43,6 +43,7 @@ class Builder {
   ThreadLane& threadLane(std::uint32_t source, const ThreadKey& key);
   void nameThreads();
   void foldDistinct();
+  void countImplausible();
   void measureRange();
 
   using StreamLaneKey = std::tuple<std::uint32_t, std::uint32_t, std::int64_t, std::int64_t, std::int64_t>;

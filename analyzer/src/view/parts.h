@@ -12,6 +12,9 @@
 
 namespace warpmeter::analyzer {
 
+// A session cannot last longer (36 years), and sums of this many ns do not overflow.
+constexpr std::int64_t kLatestNs = std::int64_t{1} << 60;
+
 // A few integers as a key. kNull is a value like any other.
 template <std::size_t N>
 struct Key {
@@ -96,6 +99,7 @@ struct Part {
     std::int64_t globalPid = 0, correlation = 0, streamId = 0, rowid = 0;
   };
   std::vector<Untimed> untimed;
+  std::int64_t implausible = 0;  // rows left out: no time can be what theirs say
 };
 
 }  // namespace warpmeter::analyzer

@@ -25,6 +25,7 @@ class RowSink {
   }
 
   void add(const KernelRow& r, std::int64_t rowid) {
+    if (!plausible(r.start, r.end)) return;
     const auto key =
         StreamKey{{orZero(r.globalPid), r.deviceId, r.contextId, orZero(r.greenContextId), r.streamId}};
     RawKernel raw{span(r.start, r.end, rowid), configOf(r), orZero(r.correlationId), orZero(r.graphNodeId)};
@@ -32,6 +33,7 @@ class RowSink {
   }
 
   void add(const MemcpyRow& r, std::int64_t rowid) {
+    if (!plausible(r.start, r.end)) return;
     const auto memory = [](std::int64_t kind) {
       return isNull(kind) ? static_cast<std::uint8_t>(MemoryKind::unknown) : static_cast<std::uint8_t>(kind);
     };
@@ -42,6 +44,7 @@ class RowSink {
   }
 
   void add(const MemsetRow& r, std::int64_t rowid) {
+    if (!plausible(r.start, r.end)) return;
     const auto memory = isNull(r.memKind) ? static_cast<std::uint8_t>(MemoryKind::unknown)
                                           : static_cast<std::uint8_t>(r.memKind);
     const auto key =
@@ -51,6 +54,7 @@ class RowSink {
   }
 
   void add(const ApiRow& r, std::int64_t rowid) {
+    if (!plausible(r.start, r.end)) return;
     const std::int64_t correlation = orZero(r.correlationId);
     std::uint8_t flags = 0;
     if (r.eventClass == 1) flags |= ApiCalls::kDriver;
@@ -71,6 +75,7 @@ class RowSink {
     const bool range = r.eventType == static_cast<std::int64_t>(NvtxKind::pushPop) ||
                        r.eventType == static_cast<std::int64_t>(NvtxKind::startEnd);
     if (isNull(r.start) || !(mark || range)) return;
+    if (!plausible(r.start, mark ? kNull : r.end)) return;
     RawNvtx raw{span(r.start, mark ? r.start : r.end, rowid), text, narrow<std::uint32_t>(r.color),
                 orZero(r.domainId), static_cast<std::uint8_t>(r.eventType)};
     if (range && isNull(r.end)) raw.end = kNull;
@@ -83,9 +88,17 @@ class RowSink {
   }
 
  private:
+  // Damage in a file must be counted and must not become a bar that lasts a century. No end: it never ended.
+  bool plausible(std::int64_t start, std::int64_t end) {
+    const bool good = !isNull(start) && start > -kLatestNs && start < kLatestNs &&
+                      (isNull(end) || (end >= start && end < kLatestNs));
+    part_.implausible += good ? 0 : 1;
+    return good;
+  }
+
   RawSpan span(std::int64_t start, std::int64_t end, std::int64_t rowid) {
     const std::int64_t from = orZero(start) + request_.offsetNs;
-    const std::int64_t to = isNull(end) ? from : std::max(end + request_.offsetNs, from);
+    const std::int64_t to = isNull(end) ? from : end + request_.offsetNs;
     part_.minStart = std::min(part_.minStart, from);
     part_.maxEnd = std::max(part_.maxEnd, to);
     return {from, to, static_cast<std::uint32_t>(rowid)};
