@@ -20,6 +20,10 @@ struct Call {
   std::uint64_t bytes = 0, address = 0;
   std::uint32_t copyKind = 0;        // CUpti_ActivityMemcpyKind
   std::int64_t durationNs = 0;       // of the GPU work
+  void* context = nullptr;           // CUcontext
+  const void* driverParameters = nullptr;  // of the driver call (cuLaunchKernel_params ...)
+  int result = 0;                    // CUresult of the call
+  void (*inside)(Call*) = nullptr;   // what the driver does between enter and exit
   // Out.
   std::uint32_t correlationId = 0;
   std::int64_t endNs = 0;            // CLOCK_REALTIME at which the GPU work ends
@@ -33,17 +37,23 @@ struct State {
       forcedFlushes;
   std::uint32_t zeroedBuffersPromised, launchAttributes, latencyTimestamps, threadIdType;
   std::uint64_t dirtyBuffers;        // buffers that were promised to be zero and were not
+  std::uint64_t rangeCalls;          // calls of the Range Profiler API, cuptiProfilerInitialize included
+  std::uint64_t pushedRanges, openRanges, openSessions;
+  std::uint64_t callsDuringCapture;  // of rangeCalls: each of them would have spoiled the capture
 };
 
 using CallFunction = void (*)(Call*);
 using ResourceFunction = void (*)(std::uint32_t cbid, std::uint32_t contextId, std::uint32_t moduleId,
                                   std::uint64_t bytes, std::uint32_t streamId);
 using StateFunction = void (*)(State*);
+using CaptureFunction = bool (*)(int change);
 
 // Symbols that the fake libcupti exports beside CUPTI's own.
 inline constexpr char kMarkerSymbol[] = "warpmeterFakeCupti";          // proves that no real libcupti is in use
 inline constexpr char kCallSymbol[] = "warpmeterFakeCuptiCall";        // CallFunction
 inline constexpr char kResourceSymbol[] = "warpmeterFakeCuptiResource";  // ResourceFunction
+// CaptureFunction: a stream begins (+1) or ends (-1) to capture; true at the end: the capture was invalidated.
+inline constexpr char kCaptureSymbol[] = "warpmeterFakeCuptiCapture";
 inline constexpr char kStateSymbol[] = "warpmeterFakeCuptiState";      // StateFunction
 
 }  // namespace warpmeter::fake

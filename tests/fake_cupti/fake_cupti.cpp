@@ -11,6 +11,7 @@
 
 #include "fake_buffers.h"
 #include "fake_calls.h"
+#include "fake_range.h"
 #include "fake_records.h"
 
 using namespace warpmeter::fake;
@@ -34,8 +35,12 @@ Tool& tool() {
   return *t;
 }
 
+}  // namespace
+
+namespace warpmeter::fake {
+
 // FAKE_CUPTI_FAIL="cuptiSubscribe_v2=39,cuptiActivityEnable:10=27": the code that a function shall return, 0 = none.
-CUptiResult scripted(const char* function, long argument = -1) {
+CUptiResult scripted(const char* function, long argument) {
   const std::string text = settings().failures;
   std::size_t at = 0;
   while (at < text.size()) {
@@ -52,8 +57,9 @@ CUptiResult scripted(const char* function, long argument = -1) {
   return CUPTI_SUCCESS;
 }
 
-#define FAIL_IF_SCRIPTED(...) \
-  if (const CUptiResult scriptedResult = scripted(__VA_ARGS__); scriptedResult != CUPTI_SUCCESS) return scriptedResult
+}  // namespace warpmeter::fake
+
+namespace {
 
 std::uint32_t count(const std::atomic<bool> (&flags)[1024]) {
   std::uint32_t n = 0;
@@ -75,11 +81,16 @@ void callBack(CUpti_CallbackDomain domain, std::uint32_t id, const void* data) {
   if (t.subscribed && id < 1024 && t.callbacks[domain][id]) t.callback(t.userdata, domain, id, data);
 }
 
-void apiCallback(bool runtime, std::uint32_t cbid, bool enter, std::uint32_t correlationId) {
+void apiCallback(bool runtime, std::uint32_t cbid, bool enter, const Call& call) {
   CUpti_CallbackData data{};
+  const int result = call.result;
+  data.functionReturnValue = enter ? nullptr : const_cast<int*>(&result);
+  data.context = static_cast<CUcontext>(call.context);
+  data.symbolName = call.name;
+  if (!runtime) data.functionParams = call.driverParameters;
   data.callbackSite = enter ? CUPTI_API_ENTER : CUPTI_API_EXIT;
   data.functionName = runtime ? runtimeName(cbid) : driverName(cbid);
-  data.correlationId = correlationId;
+  data.correlationId = call.correlationId;
   callBack(runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, cbid, &data);
 }
 
@@ -146,21 +157,23 @@ const char warpmeterFakeCupti[] = "fake";
 void warpmeterFakeCuptiCall(Call* call) {
   static std::atomic<std::uint32_t> correlation{0};
   call->correlationId = ++correlation;
-  apiCallback(call->runtime, call->cbid, true, call->correlationId);
+  apiCallback(call->runtime, call->cbid, true, *call);
   Reservation* outer = beginApi(call->runtime, call->cbid, call->correlationId);
   Reservation* nested = nullptr;
   if (call->nestedCbid != 0) {
-    apiCallback(false, call->nestedCbid, true, call->correlationId);
+    apiCallback(false, call->nestedCbid, true, *call);
     nested = beginApi(false, call->nestedCbid, call->correlationId);
   }
   if (call->work == Work::kernel) firstLaunchOverhead(call->correlationId);
+  if (call->inside != nullptr) call->inside(call);
+  if (call->work == Work::kernel) launchInRange(*call);
   startWork(*call);
   if (call->nestedCbid != 0) {
     finish(nested);
-    apiCallback(false, call->nestedCbid, false, call->correlationId);
+    apiCallback(false, call->nestedCbid, false, *call);
   }
   finish(outer);
-  apiCallback(call->runtime, call->cbid, false, call->correlationId);
+  apiCallback(call->runtime, call->cbid, false, *call);
 }
 
 void warpmeterFakeCuptiResource(std::uint32_t cbid, std::uint32_t contextId, std::uint32_t moduleId,
@@ -208,6 +221,7 @@ void warpmeterFakeCuptiState(State* state) {
   state->launchAttributes = t.launchAttributes;
   state->latencyTimestamps = t.latency;
   state->threadIdType = t.threadIdType;
+  addRangeState(*state);
 }
 
 CUptiResult CUPTIAPI cuptiGetVersion(uint32_t* version) {

@@ -32,6 +32,8 @@ constexpr std::uint32_t kFunctionsPerModule = 16;
 
 std::atomic<std::uint32_t> gContexts{0}, gModules{0}, gStreams{12};
 std::atomic<std::uint32_t> gCurrentContext{0};
+std::atomic<Context*> gContext{nullptr};
+std::atomic<int> gCaptures{0};
 std::atomic<std::int64_t> gBusyUntilNs{0};
 thread_local std::int64_t tDurationNs = 2000;
 thread_local Call tLast;
@@ -51,8 +53,13 @@ void notify(Call& call) {
     function = reinterpret_cast<warpmeter::fake::CallFunction>(cuptiSymbol(warpmeter::fake::kCallSymbol));
   }
   call.contextId = gCurrentContext;
+  call.context = gContext;
   if (call.streamId == 0) call.streamId = kDefaultStream;
-  if (function != nullptr) function.load()(&call);
+  if (function != nullptr) {
+    function.load()(&call);
+  } else if (call.inside != nullptr) {
+    call.inside(&call);
+  }
   tLast = call;
   std::int64_t busy = gBusyUntilNs;
   while (call.endNs > busy && !gBusyUntilNs.compare_exchange_weak(busy, call.endNs)) {
@@ -96,6 +103,11 @@ void inject() {
   if (auto* entry = reinterpret_cast<int (*)()>(dlsym(handle, "InitializeInjection"))) entry();
 }
 
+bool tellCapture(int change) {
+  const auto function = reinterpret_cast<warpmeter::fake::CaptureFunction>(cuptiSymbol(warpmeter::fake::kCaptureSymbol));
+  return function != nullptr && function(change);
+}
+
 CUresult launch(bool runtime, CUfunction function, const unsigned (&grid)[3], const unsigned (&block)[3], CUstream stream) {
   Call call;
   call.runtime = runtime;
@@ -108,6 +120,10 @@ CUresult launch(bool runtime, CUfunction function, const unsigned (&grid)[3], co
   std::memcpy(call.block, block, sizeof call.block);
   if (stream != nullptr) call.streamId = reinterpret_cast<Stream*>(stream)->id;
   call.durationNs = tDurationNs;
+  if (gCaptures != 0) call.work = Work::none;  // becomes a node of the graph
+  const cuLaunchKernel_params parameters{function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                         0,        stream,  nullptr, nullptr};
+  call.driverParameters = &parameters;
   notify(call);
   return CUDA_SUCCESS;
 }
@@ -140,9 +156,15 @@ CUresult cuDeviceGet(CUdevice* device, int) {
 CUresult cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned int, CUdevice) {
   auto* fresh = new Context{++gContexts};
   gCurrentContext = fresh->id;
+  gContext = fresh;
   notifyResource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, 0, 0, 0);
   simpleCall(CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v4);
   *context = reinterpret_cast<CUcontext>(fresh);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext context) {
+  gContext = reinterpret_cast<Context*>(context);
+  gCurrentContext = gContext.load()->id;
   return CUDA_SUCCESS;
 }
 CUresult cuCtxDestroy(CUcontext) {
@@ -224,6 +246,50 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned
 }
 CUresult warpmeterFakeRuntimeLaunch(CUfunction function, unsigned gridX, unsigned blockX, CUstream stream) {
   return launch(true, function, {gridX, 1, 1}, {blockX, 1, 1}, stream);
+}
+CUresult warpmeterFakeCooperativeLaunch(CUfunction function, unsigned gridX, unsigned blockX) {
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attribute.value.cooperative = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = gridX;
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.blockDimX = blockX;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  const cuLaunchKernelEx_params parameters{&config, function, nullptr, nullptr};
+  Call call;
+  call.cbid = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx;
+  call.work = Work::kernel;
+  call.name = reinterpret_cast<Function*>(function)->name;
+  call.grid[0] = gridX;
+  call.block[0] = blockX;
+  call.durationNs = tDurationNs;
+  call.driverParameters = &parameters;
+  notify(call);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) {
+  // The driver's own part lies between the callbacks of enter and exit.
+  Call call;
+  call.cbid = CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2;
+  call.inside = [](Call*) {
+    ++gCaptures;
+    tellCapture(1);
+  };
+  notify(call);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream, CUgraph* graph) {
+  Call call;
+  call.cbid = CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture;
+  call.inside = [](Call* c) {
+    --gCaptures;
+    if (tellCapture(-1)) c->result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  };
+  notify(call);
+  *graph = call.result == CUDA_SUCCESS ? reinterpret_cast<CUgraph>(1) : nullptr;
+  return static_cast<CUresult>(call.result);
 }
 CUresult cuProfilerStart() {
   simpleCall(CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);

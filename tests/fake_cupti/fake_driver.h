@@ -11,6 +11,8 @@
 extern "C" {
 // The kernel's launch as cudaLaunchKernel() does it: a runtime call with cuLaunchKernel() inside.
 CUresult warpmeterFakeRuntimeLaunch(CUfunction function, unsigned gridX, unsigned blockX, CUstream stream);
+// cuLaunchKernelEx() with the attribute "cooperative".
+CUresult warpmeterFakeCooperativeLaunch(CUfunction function, unsigned gridX, unsigned blockX);
 // Duration of the GPU work that the calling thread starts from now on.
 void warpmeterFakeDuration(std::int64_t ns);
 // The calling thread's last GPU work.

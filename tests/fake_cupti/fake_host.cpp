@@ -23,11 +23,11 @@ namespace {
 
 struct Arguments {
   std::string scenario = "normal";
-  std::uint32_t launches = 1000, threads = 1, slowEvery = 0, pauseUs = 0;
+  std::uint32_t launches = 1000, threads = 1, slowEvery = 0, pauseUs = 0, kernels = 0;
   std::int64_t kernelNs = 2000;
   int exitCode = 0;
   const char* log = nullptr;
-  bool runtime = false;
+  bool runtime = false, nccl = false, cooperative = false;
 };
 
 LaunchLog* gLog = nullptr;
@@ -45,7 +45,11 @@ class Gpu {
   explicit Gpu(const Arguments& arguments) : arguments_(arguments) {
     cuInit(0);
     cuCtxCreate(&context_, nullptr, 0, 0);
-    load("first image", "_Z6vecAddPfS_S_i", "_Z5scalePff");
+    if (arguments.nccl) {
+      load("first image", "_Z23ncclDevKernel_AllReducev", "_ZN4nccl6kernelEv");
+    } else {
+      load("first image", "_Z6vecAddPfS_S_i", "_Z5scalePff");
+    }
     cuStreamCreate(&slowStream_, 0);
   }
   void load(const char* image, const char* a, const char* b) {
@@ -59,22 +63,28 @@ class Gpu {
   void launch(std::uint32_t n) {
     const bool slow = arguments_.slowEvery != 0 && n % arguments_.slowEvery == arguments_.slowEvery - 1;
     warpmeterFakeDuration(slow ? 50000000 : arguments_.kernelNs);
+    const unsigned gridX = arguments_.kernels == 0 ? n + 1 : n % arguments_.kernels + 1;
     CUstream stream = slow ? slowStream_ : nullptr;
-    if (arguments_.runtime) {
-      warpmeterFakeRuntimeLaunch(functions_[n % 2], n + 1, 128, stream);
+    if (arguments_.cooperative) {
+      warpmeterFakeCooperativeLaunch(functions_[n % 2], gridX, 128);
+    } else if (arguments_.runtime) {
+      warpmeterFakeRuntimeLaunch(functions_[n % 2], gridX, 128, stream);
     } else {
-      cuLaunchKernel(functions_[n % 2], n + 1, 1, 1, 128, 1, 1, 0, stream, nullptr, nullptr);
+      cuLaunchKernel(functions_[n % 2], gridX, 1, 1, 128, 1, 1, 0, stream, nullptr, nullptr);
     }
     if (gLog == nullptr) return;
     const std::uint64_t at = gLog->count.fetch_add(1);
     if (at >= LaunchLog::kRoom) return;
     LoggedLaunch& entry = gLog->launches[at];
     warpmeterFakeLastWork(&entry.correlationId, &entry.endNs);
-    entry.gridX = n + 1;
+    entry.gridX = gridX;
     entry.written.store(1, std::memory_order_release);
   }
   void run(std::uint32_t first, std::uint32_t count) {
-    for (std::uint32_t n = first; n < first + count; ++n) launch(n);
+    for (std::uint32_t n = first; n < first + count; ++n) {
+      launch(n);
+      if (arguments_.pauseUs != 0) usleep(arguments_.pauseUs);
+    }
   }
   void copies() {
     CUdeviceptr memory = 0;
@@ -84,6 +94,7 @@ class Gpu {
     cuMemsetD8(memory, 1, sizeof host);
     cuMemFree(memory);
   }
+  void use() { cuCtxSetCurrent(context_); }
   void synchronize() { cuCtxSynchronize(); }
   void destroy() { cuCtxDestroy(context_); }
 
@@ -118,6 +129,11 @@ void reportState() {
   report("launchAttributes", state.launchAttributes);
   report("latencyTimestamps", state.latencyTimestamps);
   report("threadIdType", state.threadIdType);
+  report("rangeCalls", state.rangeCalls);
+  report("pushedRanges", state.pushedRanges);
+  report("openRanges", state.openRanges);
+  report("openSessions", state.openSessions);
+  report("callsDuringCapture", state.callsDuringCapture);
 }
 
 int normal(const Arguments& arguments) {
@@ -156,6 +172,44 @@ int capture(const Arguments& arguments) {  // only the second third is inside th
   gpu.run(2 * arguments.launches, arguments.launches);
   gpu.synchronize();
   report("launches", std::uint64_t{arguments.launches} * 3);
+  return arguments.exitCode;
+}
+
+// Launches, captures launches of the same kernels into a graph, launches again; other threads go on launching meanwhile.
+int graphCapture(const Arguments& arguments) {
+  Gpu gpu(arguments);
+  std::vector<std::thread> others;
+  for (std::uint32_t t = 1; t < arguments.threads; ++t) {
+    others.emplace_back([&gpu, &arguments] { gpu.run(0, 3 * arguments.launches); });
+  }
+  std::uint64_t good = 0;
+  for (int round = 0; round < 3; ++round) {
+    gpu.run(0, arguments.launches);
+    cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    gpu.run(0, arguments.launches);
+    usleep(2000);
+    CUgraph graph = nullptr;
+    if (cuStreamEndCapture(nullptr, &graph) == CUDA_SUCCESS && graph != nullptr) ++good;
+    gpu.run(0, arguments.launches);
+  }
+  for (std::thread& other : others) other.join();
+  gpu.synchronize();
+  report("goodCaptures", good);
+  reportState();
+  return arguments.exitCode;
+}
+
+// The same kernels in two contexts, turn by turn.
+int twoContexts(const Arguments& arguments) {
+  Gpu gpu(arguments), second(arguments);
+  for (std::uint32_t i = 0; i < arguments.launches; ++i) {
+    gpu.use();
+    gpu.launch(i);
+    second.use();
+    second.launch(i);
+  }
+  gpu.synchronize();
+  reportState();
   return arguments.exitCode;
 }
 
@@ -316,10 +370,13 @@ Arguments parse(int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "--runtime") a.runtime = true;
+    if (option == "--nccl") a.nccl = true;
+    if (option == "--cooperative") a.cooperative = true;
     if (i + 1 == argc) break;
     if (option == "--launches") a.launches = static_cast<std::uint32_t>(std::atol(argv[++i]));
     if (option == "--threads") a.threads = static_cast<std::uint32_t>(std::atol(argv[++i]));
     if (option == "--slow-every") a.slowEvery = static_cast<std::uint32_t>(std::atol(argv[++i]));
+    if (option == "--kernels") a.kernels = static_cast<std::uint32_t>(std::atol(argv[++i]));
     if (option == "--pause-us") a.pauseUs = static_cast<std::uint32_t>(std::atol(argv[++i]));
     if (option == "--kernel-ns") a.kernelNs = std::atol(argv[++i]);
     if (option == "--exit-code") a.exitCode = std::atoi(argv[++i]);
@@ -340,6 +397,8 @@ int runHost(int argc, char** argv) {
   if (a.scenario == "destroy-context") return destroyContext(a);
   if (a.scenario == "capture") return capture(a);
   if (a.scenario == "storm") storm(a);
+  if (a.scenario == "graph-capture") return graphCapture(a);
+  if (a.scenario == "two-contexts") return twoContexts(a);
   if (a.scenario == "fork") return forkWithoutExec(a);
   if (a.scenario == "close-fds") return closeDescriptors(a);
   if (a.scenario == "exec") return execChild(a, argv[0]);

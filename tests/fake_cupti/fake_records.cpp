@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -75,6 +76,9 @@ const char* driverName(std::uint32_t cbid) {
        {CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, "cuCtxSynchronize"},
        {CUPTI_DRIVER_TRACE_CBID_cuStreamCreate, "cuStreamCreate"},
        {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
+       {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, "cuLaunchKernelEx"},
+       {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2"},
+       {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, "cuStreamEndCapture"},
        {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, "cuProfilerStart"},
        {CUPTI_DRIVER_TRACE_CBID_cuProfilerStop, "cuProfilerStop"}}));
   return nameIn(*kNames, cbid);
@@ -108,6 +112,12 @@ std::size_t recordBytes(std::uint32_t kind) {
   }
 }
 
+namespace {
+std::atomic<std::int64_t> gBusyUntilNs{0};
+}
+
+std::int64_t busyUntilNs() { return gBusyUntilNs; }
+
 std::int64_t nextFreeNs(std::uint32_t streamId, std::int64_t durationNs) {
   static std::mutex mutex;
   static auto* free = new std::map<std::uint32_t, std::int64_t>;
@@ -115,6 +125,7 @@ std::int64_t nextFreeNs(std::uint32_t streamId, std::int64_t durationNs) {
   std::int64_t& at = (*free)[streamId];
   const std::int64_t start = std::max(at, nowNs() + 2000);  // a launch takes 2 us to reach the GPU
   at = start + durationNs;
+  gBusyUntilNs = std::max<std::int64_t>(gBusyUntilNs, at);
   return start;
 }
 

@@ -14,6 +14,8 @@ const char* driverName(std::uint32_t cbid);
 // When `durationNs` of work put on a stream now begins; keeps the stream's order.
 std::int64_t nextFreeNs(std::uint32_t streamId, std::int64_t durationNs);
 
+std::int64_t busyUntilNs();    // the end of all work put on streams so far
+
 std::uint32_t threadId();  // of the caller
 
 void fillApi(void* record, std::uint32_t kind, std::uint32_t cbid, std::int64_t start, std::int64_t end,

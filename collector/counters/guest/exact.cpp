@@ -296,8 +296,8 @@ bool openRange(Kernel& kernel, CUcontext context) noexcept {
     return true;
   }
   gExact.rangeOpen.store(0, std::memory_order_relaxed);
-  closeSession();
   endBy(failure);
+  closeSession();
   return false;
 }
 
@@ -307,11 +307,9 @@ void closeRange(const CUpti_CallbackData& call) noexcept {
   const std::uint32_t configuration = gExact.session.configuration();
   const auto* result = static_cast<const CUresult*>(call.functionReturnValue);
   const bool failed = result != nullptr && *result != CUDA_SUCCESS;
-  std::uint32_t flags = failed ? wire::kRangeFailed : 0;
-  if (gExact.disturbed.load(std::memory_order_relaxed) != 0) flags |= wire::kRangeDisturbed;
   const std::int64_t start = monotonicNow();
   StepFailure failure;
-  const bool popped = gExact.session.pop(call.correlationId, kernel.number, flags, failure);
+  const bool popped = gExact.session.pop(call.correlationId, kernel.number, failure);
   const std::int64_t now = monotonicNow();
   add(area.rangeNs, static_cast<std::uint64_t>(now - start));
   gExact.rangeOpen.store(0, std::memory_order_relaxed);
@@ -319,10 +317,14 @@ void closeRange(const CUpti_CallbackData& call) noexcept {
   gExact.usedSeen = gExact.seen.load(std::memory_order_relaxed);
   gExact.progressNs.store(now, std::memory_order_relaxed);
   if (!popped) {
-    closeSession();
     endBy(failure);
+    closeSession();
     return;
   }
+  // Closing takes a while, and what is launched meanwhile may count in the range.
+  std::uint32_t flags = failed ? wire::kRangeFailed : 0;
+  if (gExact.disturbed.load(std::memory_order_relaxed) != 0) flags |= wire::kRangeDisturbed;
+  gExact.session.markLast(flags);
   add(area.ranges);
   if (flags == 0) {
     if (kernel.done[configuration].fetch_add(1, std::memory_order_relaxed) + 1u >= gExact.host.launchesPerKernel) {

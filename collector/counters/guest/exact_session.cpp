@@ -149,8 +149,7 @@ bool ExactSession::push(StepFailure& failure) noexcept {
   return failure.result == CUPTI_SUCCESS;
 }
 
-bool ExactSession::pop(std::uint32_t correlationId, std::uint32_t kernel, std::uint32_t flags,
-                       StepFailure& failure) noexcept {
+bool ExactSession::pop(std::uint32_t correlationId, std::uint32_t kernel, StepFailure& failure) noexcept {
   WARPMETER_PARAMS(CUpti_RangeProfiler_PopRange, pop);
   pop.pRangeProfilerObject = object_;
   failure = {"cuptiRangeProfilerPopRange", functions_->cuptiRangeProfilerPopRange(&pop)};
@@ -160,7 +159,7 @@ bool ExactSession::pop(std::uint32_t correlationId, std::uint32_t kernel, std::u
   launch.poppedNs = realtimeNow();
   launch.correlationId = correlationId;
   launch.kernel = kernel;
-  launch.flags = flags;
+  launch.flags = 0;
   return true;
 }
 

@@ -30,7 +30,8 @@ class ExactSession {
 
   // Not full. The calling thread launches between the two.
   bool push(StepFailure& failure) noexcept;
-  bool pop(std::uint32_t correlationId, std::uint32_t kernel, std::uint32_t flags, StepFailure& failure) noexcept;
+  bool pop(std::uint32_t correlationId, std::uint32_t kernel, StepFailure& failure) noexcept;
+  void markLast(std::uint32_t flags) noexcept { record_->launch[record_->launches - 1].flags = flags; }
 
   // Reads the counters and sends the image. The session is over in any case; false: what it had measured is lost.
   bool close(StepFailure& failure) noexcept;

@@ -74,6 +74,24 @@ void Guest::drain(bool giveBack) {
   }
 }
 
+void Guest::answerExact(const RecorderOptions& options) {
+  wire::ExactArea* area = exactArea();
+  if (area == nullptr || area->state.load() != static_cast<std::uint32_t>(wire::ExactState::configurations) ||
+      area->answer.load() != 0) {
+    return;
+  }
+  if (!options.lease) area->lease.store(0);
+  auto answer = wire::ExactAnswer::none;
+  if (!options.configurations.empty()) {
+    std::memcpy(wire::configurationsOf(area), options.configurations.data(), options.configurations.size());
+    answer = wire::ExactAnswer::ready;
+  } else if (!options.refusal.empty()) {
+    std::strncpy(area->refusal, options.refusal.c_str(), sizeof area->refusal - 1);
+    answer = wire::ExactAnswer::refused;
+  }
+  area->answer.store(static_cast<std::uint32_t>(answer));
+}
+
 void Guest::salvage() {
   wire::Slot* slots = wire::slotsOf(base_);
   for (std::uint32_t i = 0; i < plan_.slotCount(); ++i) {
@@ -162,6 +180,7 @@ void TestRecorder::run() {
     for (auto& guest : guests_) {
       auto* header = static_cast<wire::Header*>(guest->base_);
       const bool exiting = guest->status() == wire::GuestStatus::exiting;
+      guest->answerExact(options_);
       if (options_.drain || last) guest->drain(options_.drain);
       if (exiting && options_.drain && header->committed.load() == 0) wake(header->committed);
     }

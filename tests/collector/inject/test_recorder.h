@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "warpmeter/wire/exact.h"
 #include "warpmeter/wire/handshake.h"
 #include "warpmeter/wire/layout.h"
 #include "warpmeter/wire/records.h"
@@ -25,6 +26,9 @@ struct RecorderOptions {
   std::uint64_t allowedBytes = 256 * wire::kMiB;
   bool drain = true;        // false: slots are never returned, as if the recorder were dead
   bool waitAtExit = true;
+  Bytes configurations;     // exact mode's answer to each guest that asks; empty: none
+  std::string refusal;      // or "REASON text"
+  bool lease = true;        // false: the counters are taken before the guest could use them
   bool listen = true;       // false: the socket's file is there and nobody listens
 };
 
@@ -43,6 +47,10 @@ class Guest {
   wire::GuestStatus status() const { return static_cast<wire::GuestStatus>(header().status.load()); }
   std::string text(std::uint64_t reference) const;
   std::map<std::uint64_t, std::string> announced(wire::StringKind kind) const;
+
+  void answerExact(const RecorderOptions& options);
+  // Of exact mode; nullptr when there is no room for it.
+  wire::ExactArea* exactArea() const { return wire::exactAreaOf(base_); }
 
   void drain(bool giveBack);  // recorder's thread
   // What slots still hold that nobody completed (the process is dead or at its end).
