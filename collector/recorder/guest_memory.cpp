@@ -75,6 +75,8 @@ Result<void> GuestMemory::check() {
   slotTableOffset_ = h.slotTableOffset;
   stringsOffset_ = h.strings.offset;
   stringsBytes_ = h.strings.bytes;
+  const std::uint64_t exactBytes = h.exactBytes;
+  exactOffset_ = exactBytes == wire::kExactBytes ? h.exactOffset : 0;
   plan_.totalBytes = bytes_;
   plan_.ringOffset = h.ringOffset;
   plan_.slotTableOffset = slotTableOffset_;
@@ -84,7 +86,8 @@ Result<void> GuestMemory::check() {
       h.ringCapacity != wire::kRingCapacity || !aligned || slotTableOffset_ < sizeof(wire::Header) ||
       !inside(slotTableOffset_, slotCount * sizeof(wire::Slot), bytes_) ||
       !inside(plan_.ringOffset, wire::kRingCapacity * sizeof(wire::RingCell), bytes_) ||
-      !inside(stringsOffset_, stringsBytes_, bytes_)) {
+      !inside(stringsOffset_, stringsBytes_, bytes_) ||
+      (exactOffset_ != 0 && (exactOffset_ % 64 != 0 || !inside(exactOffset_, exactBytes, bytes_)))) {
     return foreign("the layout of its memory is impossible");
   }
   places_.resize(slotCount);
@@ -110,6 +113,11 @@ const std::uint16_t* GuestMemory::recordSizes() const {
     }
   });
   return recordBytes_.data();
+}
+
+wire::ExactArea* GuestMemory::exactArea() const {
+  return exactOffset_ == 0 ? nullptr
+                           : reinterpret_cast<wire::ExactArea*>(static_cast<std::byte*>(base_) + exactOffset_);
 }
 
 std::uint64_t GuestMemory::validBytes(std::uint32_t index) const {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "warpmeter/profile/result.h"
+#include "warpmeter/wire/exact.h"
 #include "warpmeter/wire/layout.h"
 #include "warpmeter/wire/strings.h"
 
@@ -71,6 +72,9 @@ class GuestMemory {
   std::string cuptiPath() const;
   std::optional<int> exitCode() const;
 
+  // Exact mode's area; nullptr where the guest had no room for one.
+  wire::ExactArea* exactArea() const;
+
   // A text by reference; nullopt: no such entry, or its writer died in the middle.
   std::optional<std::string> text(std::uint64_t reference) const;
 
@@ -89,7 +93,7 @@ class GuestMemory {
   void* base_ = nullptr;
   std::uint64_t bytes_ = 0;
   bool mapped_ = false;
-  std::uint64_t slotTableOffset_ = 0, stringsOffset_ = 0, stringsBytes_ = 0;
+  std::uint64_t slotTableOffset_ = 0, stringsOffset_ = 0, stringsBytes_ = 0, exactOffset_ = 0;
   wire::Plan plan_;
   std::vector<SlotPlace> places_;
   mutable std::once_flag sizesTaken_;

@@ -25,6 +25,8 @@ void OwnRecords::decode(std::span<const std::byte> bytes, RowBatch& out) {
   const bool whole = walkOwnRecords(bytes, [&](const wire::OwnHeader& header, const std::byte* at, std::size_t size) {
     if (header.kind == static_cast<std::uint32_t>(wire::OwnKind::mark)) {
       mark(load<wire::MarkRecord>(at, size), out);
+    } else if (header.kind == static_cast<std::uint32_t>(wire::OwnKind::rangedImage)) {
+      if (onRangedImage) onRangedImage({at, size});
     } else {
       nvtx(load<wire::NvtxRecord>(at, size), out);
     }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "nvtx_pairing.h"
@@ -19,6 +20,9 @@ class OwnRecords {
 
   void decode(std::span<const std::byte> bytes, RowBatch& out);
   void processEnded(std::int64_t t, RowBatch& out);   // ends open ranges, counts them
+
+  // Exact mode's records go here; set by the store.
+  std::function<void(std::span<const std::byte>)> onRangedImage;
 
   bool cuInitSeen() const { return cuInitSeen_; }
   std::size_t openRanges() const { return nvtx_.open(); }

@@ -43,6 +43,7 @@ class ProcessState {
   const RecordCounts& counts() const { return cupti_.counts(); }
   ProcessContext& context() { return context_; }
   CuptiRecords& cupti() { return cupti_; }
+  OwnRecords& own() { return own_; }
   const GuestMemory& memory() const { return *memory_; }
   void release();                                              // unmaps; only info and counts stay
 
