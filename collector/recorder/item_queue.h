@@ -25,6 +25,7 @@ class Store;
 struct Chunk {
   std::uint32_t process = 0;
   bool own = false;              // source `own`, else CUPTI
+  bool sampler = false;          // of no guest: a message of the counter sampler and its payload
   bool salvage = false;          // of a process that is gone: may have holes
   bool orderly = false;          // salvage of one whose exit handler ran: nothing is missing
   std::int64_t arrivedNs = 0;    // CLOCK_REALTIME
@@ -48,7 +49,8 @@ class ItemQueue {
   ItemQueue& operator=(const ItemQueue&) = delete;
 
   void push(std::function<void(Store&)> action);
-  // False: neither memory nor the spill file has room; nothing was taken.
+  // False: neither memory nor the spill file has room; nothing was taken. Chunks with a limit above 0 come from one
+  // thread only.
   bool push(const Chunk& chunk, std::uint64_t spillLimitBytes);
   // Wakes a waiting pop() without an item.
   void wake();

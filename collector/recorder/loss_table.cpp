@@ -23,7 +23,8 @@ int rankOf(std::string_view kind) {
 }  // namespace
 
 bool meansIncomplete(std::string_view kind) {
-  return kind != loss::kNvtxOpen && kind != loss::kNvtxOrphan && kind != loss::kDegraded;
+  return kind != loss::kNvtxOpen && kind != loss::kNvtxOrphan && kind != loss::kDegraded &&
+         kind != loss::kSamples;
 }
 
 void LossTable::add(std::string_view kind, std::string_view why, std::int64_t count, std::int64_t fromNs,

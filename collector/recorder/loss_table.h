@@ -32,10 +32,11 @@ inline constexpr std::string_view kNvtxOpen = "nvtx_open";            // ranges 
 inline constexpr std::string_view kNvtxOrphan = "nvtx_orphan";        // ends without a beginning
 inline constexpr std::string_view kDegraded = "degraded";             // something this CUPTI could not switch on
 inline constexpr std::string_view kNotAttached = "not_attached";      // a guest whose memory could not be used
+inline constexpr std::string_view kSamples = "samples";               // counters were not sampled where they should have been
 }  // namespace loss
 
-// NVTX that the program itself left unbalanced, and kinds that its CUPTI does not have, are told, but no record is
-// missing.
+// NVTX that the program itself left unbalanced, kinds that its CUPTI does not have, and holes between samples (which
+// are some of many in any case) are told, but no record is missing.
 bool meansIncomplete(std::string_view kind);
 
 struct LossEntry {

@@ -14,8 +14,8 @@
 namespace warpmeter::recorder {
 namespace {
 
-template <class Int>
-bool number(std::string_view text, Int& value) {
+template <class Number>
+bool number(std::string_view text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size() && !text.empty();
 }
@@ -56,6 +56,11 @@ bool apiMode(std::string_view text, ApiMode& mode) {
   return false;
 }
 
+bool counters(std::string_view text, bool& sample) {
+  sample = text == "sample";
+  return sample || text == "none";
+}
+
 // Takes the value of `name`; false: it is not a value of that option.
 bool assign(Options& o, std::string_view name, std::string_view value) {
   if (name == "--run") return runId(value, o.run);
@@ -74,6 +79,9 @@ bool assign(Options& o, std::string_view name, std::string_view value) {
   if (name == "--flush-ms") return number(value, o.flushMs) && o.flushMs > 0;
   if (name == "--max-memory") return number(value, o.maxMemoryBytes);
   if (name == "--max-size") return number(value, o.maxSizeBytes);
+  if (name == "--counters") return counters(value, o.sampleCounters);
+  if (name == "--sampler-cpu") return number(value, o.samplerCores) && o.samplerCores >= 0.05 && o.samplerCores <= 8;
+  if (name == "--sampler") return (o.sampler = value, !value.empty());
   if (name == "--version") return (o.version = value, true);
   return false;
 }
@@ -81,7 +89,8 @@ bool assign(Options& o, std::string_view name, std::string_view value) {
 bool takesValue(std::string_view name) {
   static constexpr std::string_view kNames[] = {
       "--run", "--socket", "--output", "--control-fd", "--delay-ms", "--duration-ms", "--capture-range",
-      "--api", "--flush-ms", "--max-memory", "--max-size", "--version"};
+      "--api", "--flush-ms", "--max-memory", "--max-size", "--counters", "--sampler-cpu", "--sampler",
+      "--version"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 

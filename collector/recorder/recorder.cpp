@@ -38,7 +38,8 @@ Recorder::Recorder(const Options& options, Control& control, Listener listener, 
       capture_(options.capture),
       scan_(capture_, session.utcEpochNs),
       queue_(options.output + ".spill"),
-      store_(std::move(writer), options, session, queue_, capture_) {
+      store_(std::move(writer), options, session, queue_, capture_),
+      samplerFeed_(queue_, [this] { return options_.maxSizeBytes == 0 || outputBytes_ < options_.maxSizeBytes; }) {
   if (options_.maxMemoryBytes == 0) options_.maxMemoryBytes = defaultMaxMemoryBytes();
   startedNs_ = readClocks().monotonicNs;
   writerThread_ = std::thread([this] { store_.run(); });
@@ -62,6 +63,7 @@ int Recorder::run(int signalFd) {
     takeBuffers(now);
     reapGuests(now);
     queryGpus(now);
+    watchSampler(now);
     if (now - lastSecondNs_ >= kSecond) everySecond(now);
     if (over(now)) break;
   }
@@ -284,6 +286,7 @@ void Recorder::everySecond(std::int64_t now) {
   lastSecondNs_ = now;
   queue_.push([clock = readClocks()](Store& store) { store.clock(clock); });
   if (options_.maxSizeBytes != 0) outputBytes_ = fileBytes(options_.output) + fileBytes(options_.output + "-wal");
+  if (const std::int64_t median = store_.kernelMedianNs(); median > 0) sampler_.say(fmt::format("kernel {}", median));
   if (now - lastCountersNs_ < kCountersEveryNs) return;
   lastCountersNs_ = now;
   for (const auto& guest : guests_) {
@@ -297,6 +300,32 @@ void Recorder::queryGpus(std::int64_t now) {
   if (store_.cuInitSeen()) gpuQuery_.start(now);
   if (!gpuQuery_.running() || !gpuQuery_.poll(now)) return;
   queue_.push([gpus = gpuQuery_.result()](Store& store) { store.gpusFromDriver(gpus); });
+}
+
+// Never before the first guest has initialized CUDA, and not for one that is gone already.
+void Recorder::startSampler() {
+  if (!options_.sampleCounters || sampler_.started() || guests_.empty() || !store_.cuInitSeen()) return;
+  SamplerProcess::Command command;
+  command.program = options_.sampler.empty() ? samplerPath() : options_.sampler;
+  command.cores = options_.samplerCores;
+  for (const auto& guest : guests_) {
+    if (command.cupti.empty()) command.cupti = guest->memory().cuptiPath();
+  }
+  sampler_.start(command, [this](const wire::SamplerMessage& message, std::span<const std::byte> payload) {
+    samplerFeed_.take(message, payload, readClocks().monotonicNs, realtimeNs());
+  });
+}
+
+void Recorder::watchSampler(std::int64_t now) {
+  startSampler();
+  if (!sampler_.started()) return;
+  for (const std::string& uuid : store_.takeNewGpus()) sampler_.say("gpu " + uuid);
+  if (const auto end = sampler_.poll(now)) samplerEnded(*end);
+}
+
+void Recorder::samplerEnded(const SamplerProcess::End& end) {
+  samplerFeed_.tellDropped();  // its thread is gone
+  queue_.push([end](Store& store) { store.samplerEnded(end.failure, end.cpuNs); });
 }
 
 bool Recorder::over(std::int64_t now) const {
@@ -314,11 +343,15 @@ void Recorder::finish(std::int64_t now) {
     guestGone(*guest, now, "still running");
   }
   guests_.clear();
-  // A short program may be over before its limits were asked for.
-  while (gpuQuery_.running() && readClocks().monotonicNs - now < 3 * kSecond) {
+  sampler_.sayEnd();
+  // A short program may be over before its limits were asked for, and the sampler has samples to send.
+  static_assert(SamplerProcess::kEndTimeoutNs == 3 * kSecond);
+  while ((gpuQuery_.running() || sampler_.running()) && readClocks().monotonicNs - now < 3 * kSecond) {
     wait(kBusyTickMs, -1);
     queryGpus(readClocks().monotonicNs);
+    watchSampler(readClocks().monotonicNs);
   }
+  if (sampler_.running()) samplerEnded(sampler_.stop());
   std::string how = "unknown";
   const std::int64_t ended = sessionTime(realtimeNs());
   if (app_) {

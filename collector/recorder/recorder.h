@@ -2,6 +2,7 @@
 // The thread that talks to guests and to the CLI. It never waits for the file: what it takes in goes to the queue.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +18,8 @@
 #include "item_queue.h"
 #include "listener.h"
 #include "range_scan.h"
+#include "sampler_feed.h"
+#include "sampler_process.h"
 #include "store.h"
 #include "warpmeter/recorder/options.h"
 
@@ -42,6 +45,9 @@ class Recorder {
   void watchApp();
   void everySecond(std::int64_t now);
   void queryGpus(std::int64_t now);
+  void startSampler();
+  void watchSampler(std::int64_t now);
+  void samplerEnded(const SamplerProcess::End& end);
   bool over(std::int64_t now) const;
   void finish(std::int64_t now);
   std::int64_t sessionTime(std::int64_t realtime) const { return realtime - session_.utcEpochNs; }
@@ -58,13 +64,15 @@ class Recorder {
   Store store_;
   std::thread writerThread_;
   GpuQuery gpuQuery_;
+  SamplerFeed samplerFeed_;
+  SamplerProcess sampler_;                   // after the feed: its thread uses it
 
   std::vector<std::unique_ptr<Guest>> guests_;
   std::vector<Guest*> gone_;                 // pidfd was readable in the last wait
   std::uint32_t nextProcess_ = 0;
   std::int64_t lastGuestNs_ = 0, startedNs_ = 0, lastSecondNs_ = 0, lastLiveNs_ = 0, lastTakenNs_ = 0,
                lastCountersNs_ = 0, lastSizeNs_ = 0;
-  std::uint64_t outputBytes_ = 0;
+  std::atomic<std::uint64_t> outputBytes_{0};
 
   struct App {
     std::int64_t pid = 0, startedNs = 0;

@@ -23,7 +23,11 @@ std::int64_t monotonicNs() { return readClocks().monotonicNs; }
 
 Store::Store(ProfileWriter writer, const Options& options, SessionInfo session, ItemQueue& queue,
              const CaptureWindows& capture)
-    : writer_(std::move(writer)), options_(options), sessionInfo_(std::move(session)), queue_(queue), capture_(capture) {
+    : writer_(std::move(writer)), options_(options), sessionInfo_(std::move(session)), queue_(queue), capture_(capture),
+      samples_(session_, capture, [this](const std::string& uuid) -> const GpuInfo* {
+        const auto at = gpus_.find(uuid);
+        return at == gpus_.end() ? nullptr : &at->second;
+      }) {
   session_.startRealtimeNs = sessionInfo_.utcEpochNs;
   session_.intern = [this](std::string_view text) { return writer_.intern(text).value; };
   session_.keepNestedDriverCalls = options.api == ApiMode::all;
@@ -40,7 +44,9 @@ void Store::run() {
       notAfter = realtimeNs() - CaptureWindows::kDecisionDelayNs;
     }
     const auto item = queue_.pop(std::chrono::milliseconds(dirty_ ? 50 : 200), notAfter);
-    if (item && item->chunk) {
+    if (item && item->chunk && item->chunk->sampler) {
+      takeSamples(*item->chunk);
+    } else if (item && item->chunk) {
       decode(*item->chunk);
     } else if (item) {
       item->action(*this);
@@ -53,7 +59,10 @@ void Store::run() {
       }
       emit(scratch_);
     }
-    if (dirty_ && (!item || now - firstUncommittedNs_ > kCommitNs || uncommittedRows_ >= kCommitRows)) commit();
+    if (dirty_ && (!item || now - firstUncommittedNs_ > kCommitNs || uncommittedRows_ >= kCommitRows ||
+                   uncommittedSampleBytes_ >= kCommitSampleBytes)) {
+      commit();
+    }
   }
 }
 
@@ -126,6 +135,7 @@ void Store::emit(RowBatch& rows) {
 
 void Store::append() {
   if (batch_.rows() == 0 || full_.load(std::memory_order_relaxed)) return;
+  noteKernels(batch_.kernels);
   const auto result = batch_.appendTo(writer_);
   if (!result) {
     check(result);
@@ -149,6 +159,7 @@ bool Store::commit() {
   dirty_ = false;
   if (full_.load(std::memory_order_relaxed)) return false;
   uncommittedRows_ = 0;
+  uncommittedSampleBytes_ = 0;
   committed_.add(uncommitted_);
   uncommitted_ = {};
   return true;
@@ -269,6 +280,7 @@ void Store::finish(const std::string& endedHow, std::int64_t endedNs) {
     if (processes_.empty()) gpus_.clear();  // nothing of this run points to them
     for (const auto& [uuid, gpu] : gpus_) putGpu(gpu);
   }
+  finishSamples();
   writeLosses();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +20,7 @@
 #include "item_queue.h"
 #include "loss_table.h"
 #include "process_state.h"
+#include "sample_intake.h"
 #include "row_batch.h"
 #include "warpmeter/profile/writer.h"
 #include "warpmeter/recorder/options.h"
@@ -32,6 +34,7 @@ class Store {
   static constexpr std::int64_t kCommitNs = 250'000'000;
   // A transaction stays small however far the writer is behind: what a full disk takes back is at most this much.
   static constexpr std::int64_t kCommitRows = 32'768;
+  static constexpr std::size_t kCommitSampleBytes = std::size_t{2} << 20;
 
   Store(ProfileWriter writer, const Options& options, SessionInfo session, ItemQueue& queue, const CaptureWindows& capture);
 
@@ -39,6 +42,8 @@ class Store {
   // Any thread.
   bool cuInitSeen() const { return cuInitSeen_.load(std::memory_order_relaxed); }
   bool diskFull() const { return full_.load(std::memory_order_relaxed); }
+  std::vector<std::string> takeNewGpus();          // UUIDs, in the order in which processes used them first
+  std::int64_t kernelMedianNs() const { return kernelMedianNs_.load(std::memory_order_relaxed); }  // lately; 0 = none
   void hurry() { hurry_.store(true, std::memory_order_relaxed); }  // the run is over: no decision delay any more
 
   // On the writer thread.
@@ -50,6 +55,8 @@ class Store {
   void plainProcess(const ProcessInfo& info);      // one that never became a guest
   void clock(const ClockRow& row);
   void gpusFromDriver(const std::vector<GpuInfo>& gpus);
+  void samplesLost(const char* why, std::int64_t count, std::int64_t fromRealtimeNs, std::int64_t toRealtimeNs);
+  void samplerEnded(const std::string& failure, std::int64_t cpuNs);
   void lose(std::string_view kind, std::string_view why, std::int64_t count, std::int64_t atNs, std::int64_t pid);
   void finish(const std::string& endedHow, std::int64_t endedNs);
 
@@ -65,6 +72,10 @@ class Store {
   void afterError(const Error& error);
   void onDevice(std::uint32_t process, const CuptiRecords::Device& device);
   void putGpu(const GpuInfo& gpu);
+  void takeSamples(const Chunk& chunk);
+  void write(SampleRows& rows);
+  void noteKernels(const std::vector<KernelRow>& kernels);
+  void finishSamples();
   void putProcess(ProcessState& state);
   void check(Result<void> result);
   void countDiscarded(const Chunk& chunk);
@@ -84,6 +95,15 @@ class Store {
   std::map<std::string, GpuInfo> gpus_;            // by UUID
   std::vector<GpuInfo> driverGpus_;
   std::set<std::pair<std::int64_t, std::int64_t>> cudaDevices_;  // (pid, ordinal)
+  std::mutex newGpusMutex_;
+  std::vector<std::string> newGpus_;
+
+  SampleIntake samples_;
+  std::int64_t samplesWritten_ = 0;
+  std::size_t uncommittedSampleBytes_ = 0;
+  std::vector<std::int64_t> kernelNs_;             // durations of recent kernels: a ring
+  std::size_t nextKernelNs_ = 0;
+  std::atomic<std::int64_t> kernelMedianNs_{0};
 
   std::int64_t firstUncommittedNs_ = 0, lastExpireNs_ = 0, lastLossNs_ = 0;
   std::int64_t uncommittedRows_ = 0, discarded_ = 0;

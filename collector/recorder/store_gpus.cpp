@@ -46,6 +46,13 @@ void Store::onDevice(std::uint32_t process, const CuptiRecords::Device& device) 
     }
     at = gpus_.emplace(gpu.uuid, gpu).first;
     putGpu(gpu);
+    {
+      const std::lock_guard lock(newGpusMutex_);
+      newGpus_.push_back(gpu.uuid);
+    }
+    SampleRows waited;
+    samples_.gpuKnown(waited);
+    write(waited);
   }
   if (!cudaDevices_.emplace(pid, ordinal).second || full_.load(std::memory_order_relaxed)) return;
   CudaDeviceInfo info;
@@ -105,6 +112,9 @@ void Store::summarize(bool journalDeleted) {
     ++s.lossRows;
     first = fmt::format("{}; {} rows were not stored", fullWhy_, discarded_);
   }
+  s.samples = samplesWritten_;
+  copyText(s.counters, sessionInfo_.counters);
+  copyText(s.countersText, sessionInfo_.countersText);
   copyText(s.firstLoss, first);
   copyText(s.blocked, blocked);
   copyText(s.file, options_.output);

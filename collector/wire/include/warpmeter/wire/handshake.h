@@ -62,6 +62,9 @@ struct Summary {
   std::int64_t fileBytes;
   std::uint32_t journalDeleted;    // 0: file stays WAL
   std::uint32_t gpuCount;
+  std::int64_t samples;            // of counters
+  char counters[32];               // as WM_SESSION.counters: "sampled", or why there are none
+  char countersText[416];          // and what there is to say about it
   char firstLoss[256];             // a line for people about the most important loss, or empty
   char blocked[256];               // "nsys holds CUPTI in process 4711" or empty
   char file[1024];
