@@ -47,7 +47,8 @@ if [ "$portable" = yes ] && [ "$preset" = dev ]; then
   build_preset portable -DWARPMETER_CUDA_ARCHITECTURES=90
   echo "== portable: symbol versions"
   cmake --install build/portable --prefix build/portable-installed >/dev/null
-  for program in bin/warpmeter libexec/warpmeter/warpmeter-recorder lib/warpmeter/libwarpmeter_inject.so; do
+  for program in bin/warpmeter libexec/warpmeter/warpmeter-recorder libexec/warpmeter/warpmeter-sampler \
+    lib/warpmeter/libwarpmeter_inject.so; do
     tests/portable/symbol_versions.sh "build/portable-installed/$program"
   done
   for program in build/portable-installed/lib/warpmeter/kernels/*; do tests/portable/symbol_versions.sh "$program"; done

@@ -137,7 +137,7 @@ GpuList listGpus() {
   GpuList list;
   Driver driver;
   if (!loadDriver(driver)) {
-    list.problem = "no NVIDIA driver: libcuda.so.1 cannot be loaded";
+    list.problem = "no NVIDIA driver (libcuda.so.1 cannot be loaded): install it";
     return list;
   }
   int count = 0;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -18,6 +19,21 @@ constexpr std::uint32_t kProbeSamples = 16, kMinSamples = 16, kMaxSamples = 512;
 
 }  // namespace
 
+class CuptiPmDevice::Timer {
+ public:
+  explicit Timer(Took& took) : took_(took) {}
+  ~Timer() {
+    ++took_.calls;
+    took_.ns += std::chrono::nanoseconds(std::chrono::steady_clock::now() - from_).count();
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  Took& took_;
+  const std::chrono::steady_clock::time_point from_ = std::chrono::steady_clock::now();
+};
+
 CuptiPmDevice::CuptiPmDevice(const Cupti& cupti, const GpuDevice& gpu, std::string chip, bool verbose)
     : cupti_(cupti),
       gpu_(gpu),
@@ -25,9 +41,31 @@ CuptiPmDevice::CuptiPmDevice(const Cupti& cupti, const GpuDevice& gpu, std::stri
       verbose_(verbose),
       sysclkTrigger_(usesSysclkTrigger(chip_)) {}
 
-CuptiPmDevice::~CuptiPmDevice() { close(); }
+CuptiPmDevice::~CuptiPmDevice() {
+  close();
+  if (verbose_) tellTimes();
+}
+
+void CuptiPmDevice::tellTimes() const {
+  static constexpr const char* kNames[kCalls] = {
+      "Enable",     "SetConfig and counter data", "Start",  "Stop", "CounterDataImageInitialize",
+      "DecodeData", "GetSampleInfo and Evaluate", "Disable"};
+  for (int i = 0; i < kCalls; ++i) {
+    const Took& t = took_[static_cast<std::size_t>(i)];
+    if (t.calls == 0) continue;
+    fmt::print(stderr, "sampler: {} calls of {}, {:.3f} ms each", t.calls, kNames[i],
+               static_cast<double>(t.ns) * 1e-6 / static_cast<double>(t.calls));
+    const bool perSample = i == kInitialize || i == kDecode || i == kEvaluate;
+    if (perSample && decodedSamples_ > 0) {
+      fmt::print(stderr, ", {:.2f} us per sample",
+                 static_cast<double>(t.ns) * 1e-3 / static_cast<double>(decodedSamples_));
+    }
+    fmt::print(stderr, "\n");
+  }
+}
 
 PmStatus CuptiPmDevice::open() {
+  const Timer timer(took_[kEnable]);
   WARPMETER_PARAMS(CUpti_PmSampling_Enable, p);
   p.deviceIndex = static_cast<std::size_t>(gpu_.ordinal);
   if (const int code = cupti_.cuptiPmSamplingEnable(&p)) return {code, "cuptiPmSamplingEnable"};
@@ -40,6 +78,7 @@ void CuptiPmDevice::close() {
   if (object_ == nullptr) return;
   if (sampling_) (void)stop();
   sampling_ = false;
+  const Timer timer(took_[kDisable]);
   WARPMETER_PARAMS(CUpti_PmSampling_Disable, p);
   p.pPmSamplingObject = object_;
   cupti_.cuptiPmSamplingDisable(&p);
@@ -62,6 +101,7 @@ PmStatus CuptiPmDevice::prepare(const MetricSet& set, Prepared*& prepared) {
 }
 
 PmStatus CuptiPmDevice::configure(const MetricSet& set, std::int64_t intervalNs) {
+  const Timer timer(took_[kConfigure]);
   Prepared* prepared = nullptr;
   if (const PmStatus s = prepare(set, prepared); !s.ok()) return s;
   WARPMETER_PARAMS(CUpti_PmSampling_SetConfig, p);
@@ -113,6 +153,7 @@ PmStatus CuptiPmDevice::sizeCounterData() {
 }
 
 PmStatus CuptiPmDevice::initializeCounterData() {
+  const Timer timer(took_[kInitialize]);
   WARPMETER_PARAMS(CUpti_PmSampling_CounterDataImage_Initialize, p);
   p.pPmSamplingObject = object_;
   p.counterDataSize = counterData_.size();
@@ -121,6 +162,7 @@ PmStatus CuptiPmDevice::initializeCounterData() {
 }
 
 PmStatus CuptiPmDevice::start() {
+  const Timer timer(took_[kStart]);
   WARPMETER_PARAMS(CUpti_PmSampling_Start, p);
   p.pPmSamplingObject = object_;
   const int code = cupti_.cuptiPmSamplingStart(&p);
@@ -129,6 +171,7 @@ PmStatus CuptiPmDevice::start() {
 }
 
 PmStatus CuptiPmDevice::stop() {
+  const Timer timer(took_[kStop]);
   WARPMETER_PARAMS(CUpti_PmSampling_Stop, p);
   p.pPmSamplingObject = object_;
   sampling_ = false;
@@ -143,7 +186,11 @@ DecodeResult CuptiPmDevice::decode(SampleBlock& block) {
   p.pPmSamplingObject = object_;
   p.pCounterDataImage = counterData_.data();
   p.counterDataImageSize = counterData_.size();
-  const int code = cupti_.cuptiPmSamplingDecodeData(&p);
+  int code = 0;
+  {
+    const Timer timer(took_[kDecode]);
+    code = cupti_.cuptiPmSamplingDecodeData(&p);
+  }
   result.overflow = p.overflow != 0 || code == CUPTI_ERROR_OUT_OF_MEMORY;
   if (code != 0) {
     result.status = {code, "cuptiPmSamplingDecodeData"};
@@ -155,12 +202,14 @@ DecodeResult CuptiPmDevice::decode(SampleBlock& block) {
 }
 
 PmStatus CuptiPmDevice::readSamples(SampleBlock& block) {
+  const Timer timer(took_[kEvaluate]);
   WARPMETER_PARAMS(CUpti_PmSampling_GetCounterDataInfo, info);
   info.pCounterDataImage = counterData_.data();
   info.counterDataImageSize = counterData_.size();
   if (const int code = cupti_.cuptiPmSamplingGetCounterDataInfo(&info)) {
     return {code, "cuptiPmSamplingGetCounterDataInfo"};
   }
+  decodedSamples_ += static_cast<std::int64_t>(info.numCompletedSamples);
   const std::size_t columns = set_->columns.size();
   for (std::size_t i = 0; i < info.numCompletedSamples; ++i) {
     WARPMETER_PARAMS(CUpti_PmSampling_CounterData_GetSampleInfo, sample);

@@ -2,6 +2,7 @@
 // PmDevice on CUPTI. Creates no CUDA context.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,6 +41,14 @@ class CuptiPmDevice : public PmDevice {
     explicit Prepared(const Cupti& cupti) : host(cupti) {}
   };
 
+  // How long CUPTI's calls take, for --verbose.
+  struct Took {
+    std::int64_t calls = 0, ns = 0;
+  };
+  enum Call { kEnable, kConfigure, kStart, kStop, kInitialize, kDecode, kEvaluate, kDisable, kCalls };
+  class Timer;
+  void tellTimes() const;
+
   PmStatus prepare(const MetricSet& set, Prepared*& prepared);
   PmStatus sizeCounterData();
   PmStatus initializeCounterData();
@@ -57,6 +66,8 @@ class CuptiPmDevice : public PmDevice {
   const MetricSet* set_ = nullptr;
   Prepared* current_ = nullptr;
   std::vector<std::uint8_t> counterData_;
+  std::array<Took, kCalls> took_;
+  std::int64_t decodedSamples_ = 0;
 };
 
 // Once per process, before the functions below.

@@ -217,6 +217,7 @@ PmStatus GpuSampler::decodeAll(Set& set, bool stopped) {
 // A session that failed once is opened again; one that keeps failing is given up.
 bool GpuSampler::recover(const PmStatus& status) {
   ++stats_.failures;
+  if (options_.verbose) fmt::print(stderr, "sampler: gpu {}: {}\n", gpu_, explain_(status).text);
   device_.close();
   open_ = false;
   if (clock_.order() != Order::sample) return true;

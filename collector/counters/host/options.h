@@ -17,7 +17,8 @@ struct Options {
   bool help = false;
 };
 
-inline constexpr double kLeastCores = 0.01, kMostCores = 1;  // one thread per GPU decodes
+inline constexpr double kLeastCores = 0.01,
+                        kMostCores = 16;  // one thread per GPU decodes: it cannot use more than 1
 
 Result<Options> parseOptions(int argc, const char* const* argv);
 std::string usageText();

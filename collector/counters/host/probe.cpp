@@ -81,8 +81,7 @@ int probeMain(const Options& options) {
   std::thread([] {
     std::this_thread::sleep_for(kProbeTime);
     printLine(line(nullptr, nullptr,
-                   Unavailable{kNotRecorded, "counters: the driver or CUPTI did not answer within 20 s"},
-                   {}));
+                   Unavailable{kNotRecorded, "the driver or CUPTI did not answer within 20 s"}, {}));
     _exit(0);
   }).detach();
   const Cupti cupti = loadCupti(options.cupti);

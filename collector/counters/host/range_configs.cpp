@@ -17,8 +17,10 @@ struct Wish {
   std::string_view names[2];  // the second may be empty
 };
 
-constexpr Wish kFirst[] = {{{kCyclesActive}},         {{"sm__warps_active.sum"}},
-                           {{kCyclesElapsed}},        {{"sm__inst_executed.sum"}},
+constexpr Wish kFirst[] = {{{kCyclesActive}},
+                           {{"sm__warps_active.sum"}},
+                           {{kCyclesElapsed}},
+                           {{"sm__inst_executed.sum"}},
                            {{"dram__bytes_read.sum", "dram__bytes_op_read.sum"}},  // second: GB20x
                            {{"dram__bytes_write.sum", "dram__bytes_op_write.sum"}}};
 // In this order three configurations hold them all on GH100.
@@ -73,8 +75,8 @@ constexpr Wish kFull[] = {
     {{"smsp__warps_issue_stalled_selected.sum"}},
 };
 
-// Each question costs about 5 ms, and a program may be waiting: kFirst is asked for as a whole first, and a set that
-// has turned down several wishes in a row counts as full.
+// Each question costs about 5 ms, and a program may be waiting: kFirst is asked for as a whole first, and a
+// set that has turned down several wishes in a row counts as full.
 class Packing {
  public:
   Packing(PassCounter& passes, std::size_t most) : passes_(passes), most_(most) {}
@@ -84,7 +86,8 @@ class Packing {
     Set& set = sets_.emplace_back();
     for (const std::size_t name : {0, 1}) {
       set.metrics.clear();
-      for (const Wish& wish : kFirst) set.metrics.emplace_back(wish.names[wish.names[name].empty() ? 0 : name]);
+      for (const Wish& wish : kFirst)
+        set.metrics.emplace_back(wish.names[wish.names[name].empty() ? 0 : name]);
       if (passes_.fitsOnePass(set.metrics)) return true;
     }
     set.metrics.clear();

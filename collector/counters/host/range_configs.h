@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which metrics exact mode measures together. A configuration must fit into one pass of the chip's counters, so that one
-// launch measures it whole; what fits is asked of CUPTI chip by chip, in the order of the wishes' value.
+// Which metrics exact mode measures together. A configuration must fit into one pass of the chip's counters,
+// so that one launch measures it whole; what fits is asked of CUPTI chip by chip, in the order of the wishes'
+// value.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,9 @@ class PassCounter {
   virtual bool fitsOnePass(const std::vector<std::string>& metrics) = 0;
 };
 
-// Metric names of each configuration; the first begins with sm__cycles_active.sum and sm__warps_active.sum. Empty: the
-// chip has not even those. A wish that no configuration has room for is left out (basic) or opens one (full).
+// Metric names of each configuration; the first begins with sm__cycles_active.sum and sm__warps_active.sum.
+// Empty: the chip has not even those. A wish that no configuration has room for is left out (basic) or opens
+// one (full).
 std::vector<std::vector<std::string>> rangeConfigurations(MetricChoice choice, PassCounter& passes);
 
 }  // namespace warpmeter::sampler

@@ -58,7 +58,8 @@ int RangeHost::passes(std::vector<std::uint8_t>& image, std::size_t& count) {
   return code;
 }
 
-int RangeHost::evaluate(std::span<const std::uint8_t> counterData, std::size_t range, std::span<double> values) {
+int RangeHost::evaluate(std::span<const std::uint8_t> counterData, std::size_t range,
+                        std::span<double> values) {
   auto p = WARPMETER_SIZED(CUpti_Profiler_Host_EvaluateToGpuValues);
   p.pHostObject = object_;
   p.pCounterDataImage = counterData.data();

@@ -34,7 +34,8 @@ class CuptiPasses : public PassCounter {
     RangeHost host(cupti_);
     std::vector<std::uint8_t> image;
     std::size_t passes = 0;
-    return host.create(chip_, metrics) == 0 && host.image(image) == 0 && host.passes(image, passes) == 0 && passes == 1;
+    return host.create(chip_, metrics) == 0 && host.image(image) == 0 && host.passes(image, passes) == 0 &&
+           passes == 1;
   }
 
  private:
@@ -56,7 +57,8 @@ std::vector<char> pack(const std::string& chip, const std::vector<std::vector<st
     c.imageBytes = static_cast<std::uint32_t>(images[i].size());
     bytes.insert(bytes.end(), images[i].begin(), images[i].end());
     c.namesOffset = static_cast<std::uint32_t>(bytes.size());
-    for (const std::string& name : sets[i]) bytes.insert(bytes.end(), name.c_str(), name.c_str() + name.size() + 1);
+    for (const std::string& name : sets[i])
+      bytes.insert(bytes.end(), name.c_str(), name.c_str() + name.size() + 1);
     c.namesBytes = static_cast<std::uint32_t>(bytes.size()) - c.namesOffset;
     c.metrics = static_cast<std::uint32_t>(sets[i].size());
   }
@@ -72,7 +74,8 @@ int printConfigurations(const Cupti& cupti, MetricChoice choice, const std::stri
   }
   CuptiPasses passes(cupti, chip);
   const auto sets = rangeConfigurations(choice, passes);
-  if (sets.empty()) return fail("unsupported_chip", fmt::format("{} cannot count active warps in one pass", chip));
+  if (sets.empty())
+    return fail("unsupported_chip", fmt::format("{} cannot count active warps in one pass", chip));
   std::vector<std::vector<std::uint8_t>> images(sets.size());
   for (std::size_t i = 0; i < sets.size(); ++i) {
     RangeHost host(cupti);
@@ -82,9 +85,11 @@ int printConfigurations(const Cupti& cupti, MetricChoice choice, const std::stri
   }
   const std::vector<char> bytes = pack(chip, sets, images);
   if (!wire::soundConfigurations(bytes.data(), bytes.size())) {
-    return fail("not_recorded", fmt::format("the configurations for {} take {} bytes, too many", chip, bytes.size()));
+    return fail("not_recorded",
+                fmt::format("the configurations for {} take {} bytes, too many", chip, bytes.size()));
   }
-  return std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && std::fflush(stdout) == 0 ? 0 : 1;
+  return std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && std::fflush(stdout) == 0 ? 0
+                                                                                                        : 1;
 }
 
 bool readExactly(void* to, std::size_t bytes) { return std::fread(to, 1, bytes, stdin) == bytes; }
@@ -104,8 +109,8 @@ int answerRequests(const Cupti& cupti) {
   std::map<std::vector<std::string>, std::unique_ptr<RangeHost>> hosts;  // one per chip and list of metrics
   wire::RangeRequest request{};
   while (readExactly(&request, sizeof request)) {
-    if (request.magic != wire::kRangeRequestMagic || request.imageBytes > kLargestImage || request.namesBytes > 65536 ||
-        request.ranges > wire::kMaxRanges) {
+    if (request.magic != wire::kRangeRequestMagic || request.imageBytes > kLargestImage ||
+        request.namesBytes > 65536 || request.ranges > wire::kMaxRanges) {
       return kUsage;
     }
     std::vector<char> text(request.namesBytes);
@@ -124,7 +129,8 @@ int answerRequests(const Cupti& cupti) {
     }
     std::vector<double> values(std::size_t{request.metrics} * request.ranges);
     for (std::uint32_t i = 0; i < request.ranges && reply.error == 0; ++i) {
-      reply.error = host->evaluate(image, i, std::span(values).subspan(std::size_t{i} * request.metrics, request.metrics));
+      reply.error = host->evaluate(
+          image, i, std::span(values).subspan(std::size_t{i} * request.metrics, request.metrics));
     }
     if (reply.error != 0) hosts.erase(key);
     std::fwrite(&reply, sizeof reply, 1, stdout);
@@ -137,7 +143,8 @@ int answerRequests(const Cupti& cupti) {
 }  // namespace
 
 bool isRangeCommand(int argc, const char* const* argv) {
-  return argc > 1 && (std::string_view(argv[1]) == "--range-configs" || std::string_view(argv[1]) == "--range-values");
+  return argc > 1 &&
+         (std::string_view(argv[1]) == "--range-configs" || std::string_view(argv[1]) == "--range-values");
 }
 
 int rangeMain(int argc, const char* const* argv) {

@@ -72,6 +72,6 @@ Unavailable explainSetup(const std::string& why) {
           fmt::format("CUPTI offers no PM sampling here because of {}", why.empty() ? "its setup" : why)};
 }
 
-Unavailable explainMissing(const std::string& problem) { return {kNotRecorded, "counters: " + problem}; }
+Unavailable explainMissing(const std::string& problem) { return {kNotRecorded, problem}; }
 
 }  // namespace warpmeter::sampler

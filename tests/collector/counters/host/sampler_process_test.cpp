@@ -115,7 +115,7 @@ TEST(SamplerProcess, OneLineOfJsonWhereNothingCanBeProbed) {
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.status, 0);
   EXPECT_TRUE(outcome.out.starts_with(
-      R"({"uuid":null,"chip":null,"available":false,"reason":"not_recorded","text":"counters: /nonexistent/libcupti.so.13)"))
+      R"({"uuid":null,"chip":null,"available":false,"reason":"not_recorded","text":"/nonexistent/libcupti.so.13)"))
       << outcome.out;
   EXPECT_TRUE(outcome.out.ends_with(R"("sets":[]})"
                                     "\n"))
@@ -125,7 +125,7 @@ TEST(SamplerProcess, OneLineOfJsonWhereNothingCanBeProbed) {
 TEST(SamplerProcess, WrongArgumentsGiveOneLineAndTwo) {
   const Outcome outcome = Program({"--cpu", "much"}).finish();
   EXPECT_EQ(WEXITSTATUS(outcome.status), 2);
-  EXPECT_EQ(outcome.err, "warpmeter-sampler: --cpu much: a number of cores from 0.01 to 1 is needed\n");
+  EXPECT_EQ(outcome.err, "warpmeter-sampler: --cpu much: a number of cores from 0.01 to 16 is needed\n");
   EXPECT_TRUE(outcome.out.empty());
 }
 
