@@ -27,7 +27,7 @@ using namespace warpmeter::kernels;
 const Program kProgram{"graph",
                        "20 short kernels, 1000 times: launched one by one, and as a CUDA graph",
                        {"pullKernel", "blendKernel"},
-                       {{"graph", "one cudaGraphLaunch starts all of them", "grid", "latency"},
+                       {{"graph", "one cudaGraphLaunch starts all of them", "grid", "launch"},
                         {"launches", "the same kernels, every one launched by the host", "grid", "launch"}},
                        {{"nodes", 20, 1, 10000, "kernels in the sequence"},
                         {"repetitions", 1000, 1, 10'000'000, "times that the sequence runs"},

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lesson: reading a tile once into shared memory and using it many times takes the load off L1 and L2.
-#include <algorithm>
-#include <cmath>
-
-#include "common/gpu.h"
+#include "common/matrix_check.h"
+#include "common/measure.h"
 #include "common/random.h"
 
 // C = A B, all n x n, row by row. Every thread reads a row of A and a column of B for one element of C.
@@ -48,14 +46,15 @@ namespace {
 
 using namespace warpmeter::kernels;
 
-const Program kProgram{"matmul",
-                       "C = A B with and without tiles in shared memory: the same arithmetic, fewer loads",
-                       {"matmulNaiveKernel", "matmulTiledKernel"},
-                       {{"naive", "every operand comes through L1", "warps", "l1"},
-                        {"tiled", "a block loads tiles into shared memory and shares them", "warps", "l1"}},
-                       {{"n", 1024, 1, 32768, "rows and columns of each matrix"},
-                        {"block", 16, 1, 32, "side of the square block; tiled takes 8, 16 or 32"},
-                        {"repetitions", 20, 1, 10'000'000, "measured launches, between two CUDA events"}}};
+const Program kProgram{
+    "matmul",
+    "C = A B with and without tiles in shared memory: the same arithmetic, fewer loads",
+    {"matmulNaiveKernel", "matmulTiledKernel"},
+    {{"naive", "every operand comes through L1", "warps", "l1"},
+     {"tiled", "a block loads tiles into shared memory and shares them", "warps", "l1"}},
+    measuredOptions({{"n", 1024, 1, 32768, "rows and columns of each matrix"},
+                     {"block", 16, 1, 32, "side of the square block; tiled takes 8, 16 or 32"}},
+                    20, 0)};
 
 using Kernel = void (*)(int, const float*, const float*, float*);
 
@@ -76,36 +75,10 @@ Kernel chosenKernel(const Arguments& arguments) {
   }
 }
 
-// All elements of a small matrix, random ones of a large one: n^3 operations take minutes on a CPU.
-std::int64_t checkElements(std::int64_t n, const std::vector<float>& a, const std::vector<float>& b,
-                           const std::vector<float>& c, Random& random) {
-  const std::int64_t samples = std::min<std::int64_t>(n * n, 4096);
-  for (std::int64_t sample = 0; sample < samples; ++sample) {
-    const std::int64_t index =
-        n * n <= 4096 ? sample
-                      : static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(n * n));
-    double sum = 0;
-    double magnitude = 0;
-    for (std::int64_t k = 0; k < n; ++k) {
-      const double product = static_cast<double>(a[index / n * n + k]) * b[k * n + index % n];
-      sum += product;
-      magnitude += std::abs(product);
-    }
-    // Higham, "Accuracy and Stability of Numerical Algorithms", 3.1: a sum of n products errs by at most
-    // about n u times the sum of their magnitudes.
-    if (!(std::abs(c[index] - sum) <= static_cast<double>(n + 1) * 0x1p-24 * magnitude)) {
-      throw Failure{kExitFailed, "C[" + std::to_string(index / n) + "][" + std::to_string(index % n) +
-                                     "] is " + std::to_string(c[index]) + ", not " + std::to_string(sum)};
-    }
-  }
-  return samples;
-}
-
 void matmul(Run& run) {
   const Kernel kernel = chosenKernel(run.arguments);
   const char* name = run.arguments.variant() == "naive" ? "matmulNaiveKernel" : "matmulTiledKernel";
   const std::int64_t n = run.arguments["n"];
-  const std::int64_t repetitions = run.arguments["repetitions"];
   const auto matrixBytes = n * n * static_cast<std::int64_t>(sizeof(float));
   const auto side = static_cast<unsigned>(run.arguments["block"]);
   requireHostMemory(3 * matrixBytes, "--n " + std::to_string(n));
@@ -133,28 +106,19 @@ void matmul(Run& run) {
     deviceB.upload(b, run.report);
     launch();
     checkLaunch(name);
-    run.report.checked(checkElements(n, a, b, deviceC.download(run.report), random), "double precision");
+    // Higham, "Accuracy and Stability of Numerical Algorithms", 3.1: a sum of n products errs by at most
+    // about n u times the sum of their magnitudes.
+    run.report.checked(checkProduct(n, a, b, Stored::byRows, deviceC.download(run.report), random, 0x1p-24),
+                       "double precision");
     run.nvtx.mark("checked");
   }
 
-  Phase phase(run.nvtx, "measure");
-  const std::int64_t first = run.report.launches.total();
-  EventTimer timer;
-  timer.start();
-  for (std::int64_t i = 0; i < repetitions; ++i) {
-    launch();
-  }
-  const double elapsedNs = timer.stopNs();
-  checkLaunch(name);
-  run.report.events({name, first, repetitions, elapsedNs});
-  const double perLaunchNs = elapsedNs / static_cast<double>(repetitions);
+  const double launchNs = measure(run, name, launch);
   const double size = static_cast<double>(n);
-  run.report.value("launchNs", "one launch", perLaunchNs, Unit::nanoseconds);
-  run.report.value("flopPerSec", "arithmetic", 2e9 * size * size * size / perLaunchNs, Unit::flopPerSec);
+  reportRate(run, "flopPerSec", "arithmetic", 2e9 * size * size * size / launchNs, Unit::flopPerSec,
+             deviceCeilings(run).fp32PerSec);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return runProgram(kProgram, argc, argv, matmul);
-}
+int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, matmul); }

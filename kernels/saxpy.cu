@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/gpu.h"
+#include "common/measure.h"
 #include "common/random.h"
 
 __global__ void saxpyKernel(long long n, float a, const float* x, float* y) {
@@ -31,15 +31,14 @@ const Program kProgram{
     {"saxpyKernel", "saxpyGridStrideKernel"},
     {{"element", "one thread for each element", "warps", "dram"},
      {"grid-stride", "a grid of 8 blocks for each SM walks over the vector", "warps", "dram"}},
-    {{"n", 1 << 24, 1, 1LL << 40, "elements of each vector"},
-     {"block", 256, 1, 1024, "threads in a block"},
-     {"repetitions", 100, 1, 10'000'000, "measured launches, between two CUDA events"}}};
+    measuredOptions({{"n", 1 << 24, 1, 1LL << 40, "elements of each vector"},
+                     {"block", 256, 1, 1024, "threads in a block"}},
+                    100, 0)};
 
 constexpr float kA = 0.75f;
 
 void saxpy(Run& run) {
   const std::int64_t n = run.arguments["n"];
-  const std::int64_t repetitions = run.arguments["repetitions"];
   const bool gridStride = run.arguments.variant() == "grid-stride";
   const auto vectorBytes = n * static_cast<std::int64_t>(sizeof(float));
   requireHostMemory(3 * vectorBytes, "--n " + std::to_string(n));
@@ -49,10 +48,7 @@ void saxpy(Run& run) {
   openDevice(run);
   requireDeviceMemory(2 * vectorBytes, "--n " + std::to_string(n));
   if (gridStride) {
-    int processors = 0;
-    WARPMETER_CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount,
-                                           static_cast<int>(run.arguments["device"])));
-    grid = std::min(grid, 8 * static_cast<unsigned>(processors));
+    grid = std::min(grid, 8u * static_cast<unsigned>(deviceAttribute(run, cudaDevAttrMultiProcessorCount)));
   }
   const auto kernel = gridStride ? saxpyGridStrideKernel : saxpyKernel;
   const char* name = gridStride ? "saxpyGridStrideKernel" : "saxpyKernel";
@@ -79,34 +75,18 @@ void saxpy(Run& run) {
       const double product = static_cast<double>(kA) * x[i];
       const double tolerance = 0x1p-23 * (std::abs(product) + std::abs(y[i]));  // two roundings to 24 bits
       if (!(std::abs(result[i] - (product + y[i])) <= tolerance)) {
-        throw Failure{kExitFailed, "y[" + std::to_string(i) + "] is " + std::to_string(result[i]) +
-                                       ", not " + std::to_string(product + y[i])};
+        throw differs("y[" + std::to_string(i) + "]", result[i], product + y[i]);
       }
     }
     run.nvtx.mark("checked");
     run.report.checked(n, "double precision");
   }
 
-  Phase phase(run.nvtx, "measure");
-  const std::int64_t first = run.report.launches.total();
-  EventTimer timer;
-  timer.start();
-  for (std::int64_t i = 0; i < repetitions; ++i) {
-    launch();
-  }
-  const double elapsedNs = timer.stopNs();
-  checkLaunch(name);
-  run.report.events({name, first, repetitions, elapsedNs});
-  const double perLaunchNs = elapsedNs / static_cast<double>(repetitions);
-  run.report.value("launchNs", "one launch", perLaunchNs, Unit::nanoseconds);
-  run.report.value("bandwidthBytesPerSec", "memory traffic",
-                   3e9 * static_cast<double>(vectorBytes) / perLaunchNs, Unit::bytesPerSec);
-  run.report.value("flopPerSec", "arithmetic", 2e9 * static_cast<double>(n) / perLaunchNs,
-                   Unit::flopPerSec);
+  const double launchNs = measure(run, name, launch);
+  reportTraffic(run, 3.0 * static_cast<double>(vectorBytes), launchNs);
+  run.report.value("flopPerSec", "arithmetic", 2e9 * static_cast<double>(n) / launchNs, Unit::flopPerSec);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return runProgram(kProgram, argc, argv, saxpy);
-}
+int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, saxpy); }

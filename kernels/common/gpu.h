@@ -22,9 +22,7 @@ inline void check(cudaError_t status, const char* what) {
 #define WARPMETER_CHECK(call) ::warpmeter::kernels::check((call), #call)
 
 // After a <<<>>> launch, which returns nothing itself.
-inline void checkLaunch(const char* kernel) {
-  check(cudaGetLastError(), kernel);
-}
+inline void checkLaunch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
 // Makes --device current and creates its context. Throws Failure{kExitNoGpu} without a GPU,
 // Failure{kExitUsage} when there are fewer.
@@ -48,6 +46,13 @@ inline void openDevice(Run& run) {
   cudaDeviceProp properties{};
   WARPMETER_CHECK(cudaGetDeviceProperties(&properties, device));
   run.report.device = properties.name;
+}
+
+// Of --device.
+inline int deviceAttribute(const Run& run, cudaDeviceAttr attribute) {
+  int value = 0;
+  WARPMETER_CHECK(cudaDeviceGetAttribute(&value, attribute, static_cast<int>(run.arguments["device"])));
+  return value;
 }
 
 // Throws Failure{kExitUsage} when the GPU has not that much free. why names the option to make smaller.
@@ -75,12 +80,21 @@ void requireBlock(void (*kernel)(Parameters...), std::int64_t threads) {
   }
 }
 
+// Blocks of this kernel that the GPU runs at once.
+template <class... Parameters>
+unsigned blocksAtOnce(const Run& run, void (*kernel)(Parameters...), unsigned block) {
+  int perProcessor = 0;
+  WARPMETER_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &perProcessor, reinterpret_cast<const void*>(kernel), static_cast<int>(block), 0));
+  return static_cast<unsigned>(perProcessor * deviceAttribute(run, cudaDevAttrMultiProcessorCount));
+}
+
 // Blocks that cover count items. Throws Failure{kExitUsage} beyond the largest grid.
 inline unsigned blocksFor(std::int64_t count, std::int64_t perBlock) {
   const std::int64_t blocks = count / perBlock + (count % perBlock != 0 ? 1 : 0);
   if (blocks > 2147483647) {
-    throw Failure{kExitUsage, "a grid of " + std::to_string(blocks) +
-                                  " blocks is not allowed, choose a larger --block"};
+    throw Failure{kExitUsage,
+                  "a grid of " + std::to_string(blocks) + " blocks is not allowed, choose a larger --block"};
   }
   return static_cast<unsigned>(blocks);
 }
@@ -92,9 +106,7 @@ class Stream {
   explicit Stream(int index, unsigned flags = cudaStreamNonBlocking) : index_(index) {
     WARPMETER_CHECK(cudaStreamCreateWithFlags(&handle_, flags));
   }
-  Stream(Stream&& other) noexcept : handle_(other.handle_), index_(other.index_) {
-    other.handle_ = nullptr;
-  }
+  Stream(Stream&& other) noexcept : handle_(other.handle_), index_(other.index_) { other.handle_ = nullptr; }
   Stream& operator=(Stream&&) = delete;
   ~Stream() {
     if (handle_ != nullptr) {

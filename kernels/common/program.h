@@ -96,6 +96,9 @@ int runProgram(const Program& program, int argc, const char* const* argv, void (
 // smaller.
 void requireHostMemory(std::int64_t bytes, std::string_view why);
 
+// What a program throws when a result is wrong: "y[3] is 1.5, not 2.5".
+Failure differs(const std::string& what, double result, double expected);
+
 // 12 300 000 -> "12.3 MB", with any unit.
 std::string scaled(double value, std::string_view unit);
 

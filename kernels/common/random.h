@@ -3,7 +3,9 @@
 // promise that).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace warpmeter::kernels {
@@ -30,6 +32,29 @@ class Random {
     std::vector<float> values(static_cast<std::size_t>(size));
     for (float& value : values) {
       value = symmetric();
+    }
+    return values;
+  }
+
+  // Whole numbers from -limit to limit: sums of them are exact in float, in any order, while they stay below
+  // 2^24.
+  std::vector<float> wholeNumbers(std::int64_t size, int limit) {
+    std::vector<float> values(static_cast<std::size_t>(size));
+    for (float& value : values) {
+      value = static_cast<float>(static_cast<int>((next() >> 32) * (2u * limit + 1) >> 32) - limit);
+    }
+    return values;
+  }
+
+  // Unsigned words in structures of whole words, such as uint4.
+  template <class T>
+  std::vector<T> bits(std::int64_t size) {
+    std::vector<T> values(static_cast<std::size_t>(size));
+    auto* const bytes = reinterpret_cast<unsigned char*>(values.data());
+    const std::size_t count = values.size() * sizeof(T);
+    for (std::size_t i = 0; i < count; i += 8) {
+      const std::uint64_t word = next();
+      std::memcpy(bytes + i, &word, std::min<std::size_t>(8, count - i));
     }
     return values;
   }

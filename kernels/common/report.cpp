@@ -6,9 +6,7 @@
 namespace warpmeter::kernels {
 namespace {
 
-bool same(const dim3& a, const dim3& b) {
-  return a.x == b.x && a.y == b.y && a.z == b.z;
-}
+bool same(const dim3& a, const dim3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
 bool same(const Launch& a, const Launch& b) {
   return a.kernel == b.kernel && same(a.grid, b.grid) && same(a.block, b.block) && a.stream == b.stream &&
@@ -59,6 +57,8 @@ std::string formatted(double number, Unit unit) {
       return std::to_string(static_cast<std::int64_t>(number));
     case Unit::ratio:
       return scaled(number, "");
+    case Unit::percent:
+      return scaled(number, "%");
   }
   return {};
 }

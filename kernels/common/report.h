@@ -60,7 +60,7 @@ struct EventPair {
   double elapsedNs;
 };
 
-enum class Unit { nanoseconds, bytes, bytesPerSec, flopPerSec, count, ratio };
+enum class Unit { nanoseconds, bytes, bytesPerSec, flopPerSec, count, ratio, percent };
 
 class Report {
  public:

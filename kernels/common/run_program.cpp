@@ -83,6 +83,10 @@ void requireHostMemory(std::int64_t bytes, std::string_view why) {
   }
 }
 
+Failure differs(const std::string& what, double result, double expected) {
+  return {kExitFailed, what + " is " + std::to_string(result) + ", not " + std::to_string(expected)};
+}
+
 std::string scaled(double value, std::string_view unit) {
   constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P"};
   std::size_t prefix = 0;

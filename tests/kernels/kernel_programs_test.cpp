@@ -110,14 +110,17 @@ TEST_P(KernelProgram, RefusesWhatIsOutsideEachOptionsRange) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, KernelProgram,
-                         testing::Values("saxpy", "matmul", "streams", "graph", "copies", "cold_start",
-                                         "driver_nvrtc", "empty", "empty_shared"),
+                         testing::Values("saxpy", "matmul", "copy", "copy_strided", "transpose", "fma",
+                                         "tensor", "reduce", "latency", "small_grid", "streams", "graph",
+                                         "copies", "cold_start", "driver_nvrtc", "empty", "empty_shared"),
                          [](const auto& program) { return std::string(program.param); });
 
 TEST(KernelRefusal, TooLargeForTheHostsMemory) {
   for (const auto& [program, arguments] :
        {std::pair{"saxpy", "--n 1099511627776"}, std::pair{"driver_nvrtc", "--n 1099511627776"},
-        std::pair{"copies", "--bytes 1099511627776"}}) {
+        std::pair{"copies", "--bytes 1099511627776"}, std::pair{"copy", "--bytes 1099511627776"},
+        std::pair{"copy_strided", "--bytes 1099511627776"}, std::pair{"reduce", "--n 1099511627776"},
+        std::pair{"small_grid", "--n 1099511627776"}}) {
     const Ended ended = standardError(program, arguments);
     expectOneLine(program, ended, 2);
     EXPECT_NE(ended.text.find("1099511627776 is too large"), std::string::npos) << ended.text;
@@ -129,6 +132,45 @@ TEST(KernelRefusal, BlocksThatAKernelCannotHave) {
   expectOneLine("matmul", tile, 2);
   EXPECT_NE(tile.text.find("8, 16 or 32"), std::string::npos) << tile.text;
   expectOneLine("saxpy", standardError("saxpy", "--block 1025"), 2);
+}
+
+TEST(KernelRefusal, SizesThatAKernelCannotTake) {
+  struct Case {
+    const char *program, *arguments, *why;
+  };
+  for (const auto& [program, arguments, why] : {
+           Case{"copy", "--bytes 100", "--bytes 100 is not allowed, it must be a multiple of 16"},
+           Case{"copy_strided", "--bytes 6", "it must be a multiple of 4 and more than 0"},
+           Case{"copy_strided", "--variant misaligned --bytes 400 --offset 100",
+                "a multiple of 4 and more than 400"},
+           Case{"latency", "--bytes 1000", "--bytes 1000 is not allowed, it must be a multiple of 512"},
+           Case{"latency", "--variant many-warps --block 48",
+                "--block 48 is not allowed, it must be a multiple of 32"},
+           Case{"reduce", "--block 96", "--block 96 is not allowed, it must be a power of two"},
+           Case{"tensor", "--n 300", "--n 300 is not allowed, it must be a multiple of 256"},
+           Case{"transpose", "--block 192", "--block 192 is not allowed, there is: 128, 256, 512, 1024"},
+       }) {
+    const Ended ended = standardError(program, arguments);
+    expectOneLine(program, ended, 2);
+    EXPECT_NE(ended.text.find(why), std::string::npos) << ended.text;
+  }
+}
+
+// Recordings of these are compared with what they say: the report must find the bound that they name.
+TEST(KernelDescription, ProgramsMadeForCountersNameEveryBound) {
+  for (const char* program : {"saxpy", "matmul", "copy", "copy_strided", "transpose", "fma", "tensor",
+                              "reduce", "latency", "small_grid"}) {
+    const json about = json::parse(standardOut(program, "--describe --json").text);
+    for (const json& variant : about["variants"]) {
+      EXPECT_TRUE(variant["bound"].is_string() && variant["limiter"].is_string())
+          << program << ": " << variant;
+    }
+    std::set<std::string> options;
+    for (const json& option : about["options"]) {
+      options.insert(option["name"]);
+    }
+    EXPECT_TRUE(options.count("--seconds") && options.count("--repetitions")) << program;
+  }
 }
 
 TEST(KernelRefusal, GridsBeyondTheLargestOne) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "common/ceilings.h"
+#include "common/matrix_check.h"
 #include "common/program.h"
 #include "common/random.h"
 #include "common/report.h"
@@ -138,8 +141,7 @@ TEST(KernelNvtx, CountsWhatItMarked) {
   EXPECT_EQ(counts["total"], 6);
   EXPECT_EQ(counts["registeredStrings"], 3);
   ASSERT_EQ(counts["ranges"].size(), 4u);
-  EXPECT_EQ(counts["ranges"][0],
-            json::parse(R"({"name":"whole","kind":"pushPop","domain":null,"count":1})"));
+  EXPECT_EQ(counts["ranges"][0], json::parse(R"({"name":"whole","kind":"pushPop","domain":null,"count":1})"));
   EXPECT_EQ(counts["ranges"][2]["count"], 3);
   EXPECT_EQ(counts["ranges"][3]["kind"], "mark");
 }
@@ -156,9 +158,8 @@ TEST(KernelArguments, TakeValuesInOneWordOrTwo) {
 
 TEST(KernelArguments, RefuseInOneLineThatNamesTheOption) {
   for (const char* bad : {"0", "-1", "101", "x", "", "5x", " 5", "1e3", "99999999999999999999"}) {
-    EXPECT_EQ(
-        refusal({"--n", bad}),
-        std::string("--n '") + bad + "' is not a whole number from 1 to 100 (--help lists the options)");
+    EXPECT_EQ(refusal({"--n", bad}), std::string("--n '") + bad +
+                                         "' is not a whole number from 1 to 100 (--help lists the options)");
   }
   EXPECT_NE(refusal({"--n"}).find("--n needs a value"), std::string::npos);
   EXPECT_NE(refusal({"--variant", "three"}).find("there is: one, two"), std::string::npos);
@@ -188,6 +189,67 @@ TEST(KernelRandom, IsTheSameEverywhereAndWithinRange) {
     ASSERT_LT(value, 1.0f);
   }
   EXPECT_NE(Random(1).vector(4), Random(2).vector(4));
+}
+
+TEST(KernelRandom, WholeNumbersReachBothLimitsAndNoFurther) {
+  std::vector<int> count(7);
+  for (const float value : Random(1).wholeNumbers(70000, 3)) {
+    ++count.at(static_cast<std::size_t>(static_cast<int>(value) + 3));
+    ASSERT_EQ(value, std::trunc(value));
+  }
+  for (const int times : count) {
+    EXPECT_NEAR(times, 10000, 500);  // 5 sigma
+  }
+}
+
+TEST(KernelRandom, BitsFillStructuresOfAnySize) {
+  const std::vector<std::uint32_t> odd = Random(1).bits<std::uint32_t>(3);
+  Random random(1);
+  const std::uint64_t first = random.next();
+  const std::uint64_t second = random.next();
+  EXPECT_EQ(odd, (std::vector<std::uint32_t>{static_cast<std::uint32_t>(first),
+                                             static_cast<std::uint32_t>(first >> 32),
+                                             static_cast<std::uint32_t>(second)}));
+}
+
+TEST(KernelCeilings, OfAnH200AreThoseOfItsDataSheet) {
+  const Ceilings h200 = ceilingsOf({9, 0, 132, 1.98e9, 3.134e9, 6144});
+  EXPECT_NEAR(h200.dramBytesPerSec, 4.8e12, 0.02e12);
+  EXPECT_NEAR(h200.fp32PerSec, 67e12, 0.2e12);
+  EXPECT_NEAR(h200.fp64PerSec, 33.5e12, 0.1e12);
+  // The data sheet's 989 and 495 TFLOP/s are at 1.83 GHz.
+  EXPECT_NEAR(h200.bf16PerSec, 989.4e12 * 1.98 / 1.83, 1e12);
+  EXPECT_EQ(h200.tf32PerSec, h200.bf16PerSec / 2);
+}
+
+TEST(KernelCeilings, OfUnknownChipsAreNotGuessed) {
+  const Ceilings unknown = ceilingsOf({99, 0, 100, 2e9, 1e9, 1024});
+  EXPECT_EQ(unknown.dramBytesPerSec, 256e9);
+  EXPECT_EQ(unknown.fp32PerSec, 0);
+  EXPECT_EQ(unknown.fp64PerSec, 0);
+  EXPECT_EQ(unknown.bf16PerSec, 0);
+}
+
+TEST(KernelMatrixCheck, FindsOneWrongElementInEitherOrderOfB) {
+  const std::vector<float> a{1, 2, 3, 4};
+  const std::vector<float> b{5, 6, 7, 8};
+  Random random(1);
+  EXPECT_EQ(checkProduct(2, a, b, Stored::byRows, {19, 22, 43, 50}, random, 0), 4);
+  EXPECT_EQ(checkProduct(2, a, b, Stored::byColumns, {17, 23, 39, 53}, random, 0), 4);
+  try {
+    checkProduct(2, a, b, Stored::byRows, {19, 22, 44, 50}, random, 1e-3);
+    FAIL() << "44 was taken for 43";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exitCode, 1);
+    EXPECT_EQ(failure.message, "C[1][0] is 44.000000, not 43.000000");
+  }
+}
+
+TEST(KernelReport, PercentHasItsSign) {
+  Report report;
+  report.value("sharePct", "share of it", 87.654, Unit::percent);
+  EXPECT_NE(report.text(kProgram, parse({})).find("share of it             87.7 %"), std::string::npos)
+      << report.text(kProgram, parse({}));
 }
 
 }  // namespace

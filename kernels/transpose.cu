@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lesson: rows that become columns make a warp write to 32 places. A tile in shared memory turns them round,
+// and one unused column in it keeps the 32 banks from being asked for the same one.
+#include "common/measure.h"
+#include "common/random.h"
+
+constexpr int kSide = 32;  // of a tile: as many columns as a warp has threads
+
+// A thread's elements of a tile: rows of them below one another, in steps of kSide / rows. Outside the matrix
+// 0.
+template <int rows>
+struct Elements {
+  static constexpr int kStep = kSide / rows;
+  float value[rows];
+
+  // All loads are under way before the first value is used.
+  __device__ void load(int n, const float* __restrict__ from, int row, int column) {
+#pragma unroll
+    for (int j = 0; j < rows; ++j) {
+      const bool inside = row + j * kStep < n && column < n;
+      value[j] = inside ? from[static_cast<long long>(row + j * kStep) * n + column] : 0.0f;
+    }
+  }
+};
+
+// to = from transposed, both n x n and row by row. A block turns one tile.
+template <int rows>
+__global__ void transposeNaiveKernel(int n, const float* __restrict__ from, float* __restrict__ to) {
+  const int column = static_cast<int>(blockIdx.x) * kSide + static_cast<int>(threadIdx.x);
+  const int row = static_cast<int>(blockIdx.y) * kSide + static_cast<int>(threadIdx.y);
+  Elements<rows> mine;
+  mine.load(n, from, row, column);
+#pragma unroll
+  for (int j = 0; j < rows; ++j) {
+    if (row + j * mine.kStep < n && column < n) {
+      to[static_cast<long long>(column) * n + row + j * mine.kStep] = mine.value[j];
+    }
+  }
+}
+
+// Reads and writes whole rows; the turn happens in the tile, whose rows are pitch words apart.
+template <int rows, int pitch>
+__device__ void transposeThroughTile(int n, const float* __restrict__ from, float* __restrict__ to,
+                                     float (&tile)[kSide][pitch]) {
+  const int x = static_cast<int>(threadIdx.x);
+  const int y = static_cast<int>(threadIdx.y);
+  Elements<rows> mine;
+  mine.load(n, from, static_cast<int>(blockIdx.y) * kSide + y, static_cast<int>(blockIdx.x) * kSide + x);
+#pragma unroll
+  for (int j = 0; j < rows; ++j) {
+    tile[y + j * mine.kStep][x] = mine.value[j];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < rows; ++j) {
+    mine.value[j] = tile[x][y + j * mine.kStep];
+  }
+  const int column = static_cast<int>(blockIdx.y) * kSide + x;
+  const int row = static_cast<int>(blockIdx.x) * kSide + y;
+#pragma unroll
+  for (int j = 0; j < rows; ++j) {
+    if (row + j * mine.kStep < n && column < n) {
+      to[static_cast<long long>(row + j * mine.kStep) * n + column] = mine.value[j];
+    }
+  }
+}
+
+// A column of this tile lies in one bank: 32 threads read it one after the other.
+template <int rows>
+__global__ void transposeTiledKernel(int n, const float* __restrict__ from, float* __restrict__ to) {
+  __shared__ float tile[kSide][kSide];
+  transposeThroughTile<rows>(n, from, to, tile);
+}
+
+template <int rows>
+__global__ void transposePaddedKernel(int n, const float* __restrict__ from, float* __restrict__ to) {
+  __shared__ float tile[kSide][kSide + 1];
+  transposeThroughTile<rows>(n, from, to, tile);
+}
+
+namespace {
+
+using namespace warpmeter::kernels;
+
+const Program kProgram{
+    "transpose",
+    "turns a matrix: scattered writes, a tile in shared memory with bank conflicts, the tile without them",
+    {"transposeNaiveKernel", "transposeTiledKernel", "transposePaddedKernel"},
+    {{"naive", "every thread of a warp writes into another row: 32 sectors for 128 bytes", "warps", "l2"},
+     {"tiled", "whole rows are written, but a column of the tile lies in one bank", "warps", "l1"},
+     {"padded", "a 33rd column in the tile spreads its columns over all banks", "warps", "dram"}},
+    measuredOptions({{"n", 8192, 1, 131072, "rows and columns"},
+                     {"block", 128, 128, 1024, "threads in a block: 128, 256, 512 or 1024"}},
+                    50, 1)};
+
+using Kernel = void (*)(int, const float*, float*);
+
+template <int rows>
+Kernel kernelOf(const std::string& variant) {
+  return variant == "naive"   ? transposeNaiveKernel<rows>
+         : variant == "tiled" ? transposeTiledKernel<rows>
+                              : transposePaddedKernel<rows>;
+}
+
+Kernel chosenKernel(const Arguments& arguments) {
+  switch (arguments["block"]) {
+    case 128:
+      return kernelOf<8>(arguments.variant());
+    case 256:
+      return kernelOf<4>(arguments.variant());
+    case 512:
+      return kernelOf<2>(arguments.variant());
+    case 1024:
+      return kernelOf<1>(arguments.variant());
+    default:
+      throw Failure{kExitUsage, "--block " + std::to_string(arguments["block"]) +
+                                    " is not allowed, there is: 128, 256, 512, 1024"};
+  }
+}
+
+void transpose(Run& run) {
+  const Kernel kernel = chosenKernel(run.arguments);
+  const std::string& variant = run.arguments.variant();
+  const char* name = variant == "naive"   ? "transposeNaiveKernel"
+                     : variant == "tiled" ? "transposeTiledKernel"
+                                          : "transposePaddedKernel";
+  const std::int64_t n = run.arguments["n"];
+  const std::string option = "--n " + std::to_string(n);
+  const auto matrixBytes = n * n * static_cast<std::int64_t>(sizeof(float));
+  requireHostMemory(2 * matrixBytes, option);
+  const dim3 block(kSide, static_cast<unsigned>(run.arguments["block"]) / kSide);
+  const dim3 grid(blocksFor(n, kSide), blocksFor(n, kSide));
+
+  openDevice(run);
+  requireDeviceMemory(2 * matrixBytes, option);
+  requireBlock(kernel, run.arguments["block"]);
+  const std::vector<float> from = Random(run.arguments["seed"]).vector(n * n);
+  DeviceArray<float> deviceFrom(n * n);
+  DeviceArray<float> deviceTo(n * n);
+  const auto launch = [&] {
+    kernel<<<grid, block>>>(static_cast<int>(n), deviceFrom.get(), deviceTo.get());
+    run.report.launches.add({name, grid, block});
+  };
+
+  {
+    Phase phase(run.nvtx, "check");  // also the warm-up
+    deviceFrom.upload(from, run.report);
+    launch();
+    checkLaunch(name);
+    const std::vector<float> to = deviceTo.download(run.report);
+    for (std::int64_t i = 0; i < n * n; ++i) {
+      const float expected = from[i % n * n + i / n];
+      if (to[i] != expected) {
+        throw differs("element [" + std::to_string(i / n) + "][" + std::to_string(i % n) + "]", to[i],
+                      expected);
+      }
+    }
+    run.nvtx.mark("checked");
+    run.report.checked(n * n, "the original elements");
+  }
+  const double launchNs = measure(run, name, launch);
+  reportTraffic(run, 2.0 * static_cast<double>(matrixBytes), launchNs);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, transpose); }
