@@ -31,6 +31,7 @@ find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 
 if(WARPMETER_CUDA)
   # The newest toolkit on the machine wins; -DCUDAToolkit_ROOT=... picks another.

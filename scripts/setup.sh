@@ -9,6 +9,7 @@ packages=(
   g++ cmake ninja-build pkg-config      # compiler and build
   libsqlite3-dev libfmt-dev zlib1g-dev  # the file, formatting, gzip
   libcli11-dev nlohmann-json3-dev       # command line, JSON
+  libeigen3-dev                         # sparse least squares
   libgtest-dev libgmock-dev libbenchmark-dev
   python3 binutils sqlite3
 )

@@ -94,6 +94,8 @@ std::span<const ViewMark> ProfileView::marks() const { return data_->marks; }
 std::span<const ViewOverhead> ProfileView::overheads() const { return data_->overheads; }
 std::span<const LossInfo> ProfileView::losses() const { return data_->losses; }
 std::span<const SelfCostInfo> ProfileView::selfCosts() const { return data_->selfCosts; }
+std::span<const SampleSeries> ProfileView::samples() const { return data_->samples; }
+std::span<const ViewRanged> ProfileView::ranged() const { return data_->ranged; }
 std::span<const NameId> ProfileView::domains() const { return data_->domains; }
 std::string_view ProfileView::name(NameId id) const { return data_->names.text(id); }
 NameId ProfileView::findName(std::string_view text) const { return data_->names.find(text); }
@@ -122,6 +124,10 @@ std::size_t ProfileView::columnBytes() const {
     const NvtxRanges& n = l.nvtx;
     out += bytesOf(static_cast<const Spans&>(n)) + bytesOf(n.text) + bytesOf(n.color) + bytesOf(n.domain) +
            bytesOf(n.kind) + bytesOf(n.depth) + bytesOf(n.rowid);
+  }
+  for (const SampleSeries& s : samples()) {
+    out += bytesOf(static_cast<const Spans&>(s));
+    for (const Column<float>& v : s.values) out += bytesOf(v);
   }
   return out;
 }

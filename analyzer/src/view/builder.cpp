@@ -70,7 +70,11 @@ Result<void> Builder::readTables(Tables wanted, const LoadOptions& options) {
             reader.rowEnd<ApiRow>(), reader.rowEnd<NvtxRow>()};
     requests.push_back(r);
   }
-  auto parts = readParts(requests, options);
+  LoadOptions partOptions = options;
+  if (has(wanted, Tables::counters) && options.progress) {
+    partOptions.progress = [&](double f) { options.progress(f * kCountersFrom); };
+  }
+  auto parts = readParts(requests, partOptions);
   if (!parts) return parts.error();
   if (has(wanted, Tables::kernels)) {
     data_->untimed.clear();
@@ -113,7 +117,10 @@ Result<void> Builder::readTables(Tables wanted, const LoadOptions& options) {
     if (has(wanted, Tables::nvtx)) read.nvtx = r.to.nvtx;
   }
   data_->tables = data_->tables | wanted;
-  return has(wanted, Tables::overheads) ? readOverheads(options) : Result<void>{};
+  if (has(wanted, Tables::overheads)) {
+    if (auto ok = readOverheads(options); !ok) return ok;
+  }
+  return has(wanted, Tables::counters) ? readCounters(options) : Result<void>{};
 }
 
 void Builder::foldDistinct() {

@@ -29,6 +29,8 @@ class Builder {
   Result<void> readSmallTables(std::uint32_t source, const ProfileReader& reader);
   Result<void> readMarks(std::uint32_t source, const ProfileReader& reader);
   Result<void> readOverheads(const LoadOptions& options);
+  Result<void> readCounters(const LoadOptions& options);
+  static constexpr double kCountersFrom = 0.8;  // of the progress, where they are read too
   void addGpus(std::uint32_t source, const std::vector<GpuInfo>& gpus);
   std::uint32_t processOf(std::uint32_t source, std::int64_t globalPid);
   std::uint32_t processOfThread(std::uint32_t source, std::int64_t globalTid);  // kNone where NULL

@@ -80,7 +80,12 @@ Result<void> Builder::readSmallTables(std::uint32_t source, const ProfileReader&
   for (const ThreadInfo& t : *threads) threadNames_[t.globalTid.value] = data_->names.intern(t.name);
   auto losses = reader.losses();
   if (!losses) return losses.error();
-  data_->losses.insert(data_->losses.end(), losses->begin(), losses->end());
+  for (LossInfo& loss : *losses) {
+    for (std::int64_t* t : {&loss.fromNs, &loss.toNs}) {
+      if (!isNull(*t)) *t += offset;
+    }
+    data_->losses.push_back(std::move(loss));
+  }
   auto costs = reader.selfCosts();
   if (!costs) return costs.error();
   data_->selfCosts.insert(data_->selfCosts.end(), costs->begin(), costs->end());

@@ -53,6 +53,8 @@ struct ProfileView::Data {
   std::vector<ViewOverhead> overheads;
   std::vector<LossInfo> losses;
   std::vector<SelfCostInfo> selfCosts;
+  std::vector<SampleSeries> samples;
+  std::vector<ViewRanged> ranged;
   std::vector<NameId> domains{0};
   NameTable names;
   TimeRange range;
@@ -78,6 +80,8 @@ struct ProfileView::Data {
         overheads(o.overheads),
         losses(o.losses),
         selfCosts(o.selfCosts),
+        samples(o.samples),
+        ranged(o.ranged),
         domains(o.domains),
         names(o.names),
         range(o.range),

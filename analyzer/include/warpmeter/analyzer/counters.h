@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the counters say about each distinct kernel. Computed from the profile at read time, never written back.
-// Every number is a Metric: value, 95 % interval, number of samples (or ranged launches), provenance, or a reason.
+// Every number is a Metric: value, 95 % interval, number of samples (or ranged launches), provenance, or a reason. A
+// single ranged launch has a value without an interval: low and high are not set.
 // Formulas, thresholds and their sources: docs/metrics.md.
 #pragma once
 
@@ -42,6 +43,15 @@ struct CounterQuality {
   double foreignPct = 0;            // of the samples with active SMs while none of our kernels ran
   bool gpuShared = false;           // foreignPct above 20: every sampled metric is NULL gpu_shared
   std::size_t measured = 0;         // distinct kernels with an occupancy
+  struct Gpu {
+    std::uint32_t gpu = 0;          // ProfileView::gpus()
+    // Samples carry times later than the activity records by this, from the best fit; nullopt: the data do not say.
+    std::optional<std::int64_t> clockOffsetNs;
+    std::int64_t clockUncertaintyNs = 0;  // one standard deviation
+    double foreignPct = 0;
+    bool shared = false;
+  };
+  std::vector<Gpu> gpus;            // with samples
 };
 
 struct CounterSummary {
@@ -54,6 +64,7 @@ Result<CounterSummary> summarizeCounters(const ProfileView& view, std::stop_toke
 
 // A metric of a function: its distinct kernels' values weighed by their time (rates and shares) or launches (amounts).
 enum class Weigh : std::uint8_t { time, launches };
+// Parts without a value are left out unless they have more than half of the weight; then the fold has none either.
 Metric foldMetric(const std::vector<std::pair<Metric, double>>& valueAndWeight);
 
 }  // namespace warpmeter::analyzer

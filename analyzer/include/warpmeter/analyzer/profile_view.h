@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "warpmeter/analyzer/lanes.h"
+#include "warpmeter/analyzer/samples.h"
 #include "warpmeter/profile/reader.h"
 
 namespace warpmeter::analyzer {
@@ -25,7 +26,8 @@ enum class Tables : unsigned {
   api = 4,
   nvtx = 8,
   overheads = 16,
-  all = 31
+  counters = 32,
+  all = 63
 };
 constexpr Tables operator|(Tables a, Tables b) {
   return static_cast<Tables>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -139,6 +141,8 @@ class ProfileView {
   std::span<const ViewOverhead> overheads() const;  // sorted by start
   std::span<const LossInfo> losses() const;
   std::span<const SelfCostInfo> selfCosts() const;
+  std::span<const SampleSeries> samples() const;    // by source, then set
+  std::span<const ViewRanged> ranged() const;
   std::span<const NameId> domains() const;  // NVTX domains; [0] is the default domain, name 0
 
   std::string_view name(NameId id) const;

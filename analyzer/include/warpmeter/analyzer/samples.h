@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counter data of a ProfileView: sampled series, one per GPU and set of metrics, and values of single
+// launches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "warpmeter/analyzer/lanes.h"
+
+namespace warpmeter::analyzer {
+
+// Samples of one set on one GPU, sorted by start, not overlapping; between bursts there are holes. Times are
+// those of the file: no clock offset is taken out. 12 + 4 bytes per metric a sample.
+struct SampleSeries : Spans {
+  std::uint32_t gpu = kNone, source = 0;  // ProfileView::gpus(), sources()
+  std::int64_t setId = 0;                 // of the file
+  std::string chip;
+  std::vector<std::string> metrics;  // CUPTI's names
+  std::vector<Column<float>>
+      values;  // [metric][sample]: counted during the sample, over the whole GPU; 24 bits
+};
+
+// One value of one launch, measured in a range around it alone. The launch is the kernel of that process with
+// that correlation id.
+struct ViewRanged {
+  std::uint32_t process = kNone;
+  NameId metric = 0;  // CUPTI's name
+  std::int64_t correlation = 0, configuration = 0;
+  double value = 0;
+};
+
+}  // namespace warpmeter::analyzer

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/counters/sight.h"
+
+#include <algorithm>
+
+namespace warpmeter::analyzer {
+namespace {
+
+constexpr std::size_t kChunk = 512;
+constexpr std::int64_t kGuardNs = 2'000;  // clock offset and the start and end of a launch lie within
+constexpr std::int64_t kForeignReachNs = 2'000'000;  // a time slice
+constexpr double kConcurrent = 0.05;                 // of a sample: above it is more than an edge
+// One block on one of 132 SMs during half a sample is 0.4 % of the cycles.
+constexpr double kForeignCycles = 0.002;
+
+enum class Idle : std::uint8_t { no, clean, foreign };
+
+class Looker {
+ public:
+  Looker(const Schedule& schedule, std::vector<KindSight>& kinds)
+      : schedule_(schedule), walk_(schedule), kinds_(kinds) {}
+
+  void moveTo(std::int64_t from, std::int64_t to) { walk_.moveTo(from, to); }
+  bool empty() const { return walk_.pieces().empty(); }
+  bool concurrent(std::int64_t length) const {
+    return static_cast<double>(walk_.concurrentNs()) > kConcurrent * static_cast<double>(length);
+  }
+  void count(std::int64_t length, bool sequential = true) {
+    const auto pieces = walk_.pieces();
+    bool alone = true;
+    for (const SampleWalk::Piece& p : pieces) alone = alone && kindOf(p) == kindOf(pieces.front());
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const SampleWalk::Piece& p = pieces[i];
+      const Operation& op = schedule_.ops[p.op];
+      KindSight& k = kinds_[op.kind];
+      const auto ns = static_cast<double>(p.toNs - p.fromNs);
+      k.sampledNs += ns;
+      k.launches += ns / static_cast<double>(op.endNs - op.startNs);
+      if (alone) k.aloneNs += ns;
+      if (sequential) k.sequentialNs += ns;
+      bool again = false;
+      for (std::size_t j = 0; j < i; ++j) again = again || kindOf(pieces[j]) == op.kind;
+      if (again) continue;
+      ++k.samples;
+      k.intervalNs += static_cast<double>(length);
+    }
+  }
+
+ private:
+  std::uint32_t kindOf(const SampleWalk::Piece& p) const { return schedule_.ops[p.op].kind; }
+  const Schedule& schedule_;
+  SampleWalk walk_;
+  std::vector<KindSight>& kinds_;
+};
+
+void finish(std::vector<KindSight>& kinds) {
+  for (KindSight& k : kinds) {
+    if (k.launches > 0) k.durationNs = k.sampledNs / k.launches;
+    if (k.samples > 0) k.intervalNs /= static_cast<double>(k.samples);
+  }
+}
+
+// Cycles that all SMs together can be active in a nanosecond: the most that any sample had.
+double mostCyclesPerNs(const std::vector<SeriesView>& series) {
+  constexpr auto kActive = static_cast<std::size_t>(Role::smActive);
+  double most = 0;
+  for (const SeriesView& s : series) {
+    for (std::size_t i = 0; s.column[kActive] && i < s.size(); ++i) {
+      most = std::max(most, s.value(kActive, i) /
+                                static_cast<double>(std::max<std::int64_t>(1, s.series->durationNs(i))));
+    }
+  }
+  return most;
+}
+
+void dropAround(SeriesView& s, const std::vector<Idle>& idle, std::size_t at) {
+  s.use[at] = SampleUse::dropped;
+  for (std::size_t i = at; i-- > 0;) {
+    if (idle[i] != Idle::no || s.beginNs(at) - s.endNs(i) > kForeignReachNs) break;
+    s.use[i] = SampleUse::dropped;
+  }
+  for (std::size_t i = at + 1; i < s.size(); ++i) {
+    if (idle[i] != Idle::no || s.beginNs(i) - s.endNs(at) > kForeignReachNs) break;
+    s.use[i] = SampleUse::dropped;
+  }
+}
+
+}  // namespace
+
+Sight look(const Schedule& schedule, std::vector<SeriesView>& series, const IntervalSet& unknown,
+           std::stop_token stop) {
+  Sight out;
+  out.kinds.resize(schedule.kinds);
+  if (schedule.ops.empty()) return out;
+  const std::int64_t first = schedule.ops.front().startNs, last = schedule.reach.back();
+  const double most = mostCyclesPerNs(series);
+  constexpr auto kActive = static_cast<std::size_t>(Role::smActive);
+  for (SeriesView& s : series) {
+    std::vector<Idle> idle(s.size(), Idle::no);
+    Looker around(schedule, out.kinds);
+    std::size_t hidden = 0;
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      if (i % 65536 == 0 && stop.stop_requested()) return out;
+      const std::int64_t from = s.beginNs(i), to = s.endNs(i);
+      s.use[i] = SampleUse::sequential;
+      if (to <= from || to < first - kGuardNs || from > last + kGuardNs) {
+        s.use[i] = SampleUse::dropped;  // before and after the run: nobody's
+        continue;
+      }
+      ++out.samples;
+      out.sampledNs += to - from;
+      while (hidden < unknown.size() && unknown[hidden].end <= from - kGuardNs) ++hidden;
+      if (hidden < unknown.size() && unknown[hidden].begin < to + kGuardNs) {
+        s.use[i] = SampleUse::dropped;
+        continue;
+      }
+      around.moveTo(from - kGuardNs, to + kGuardNs);
+      if (!around.empty()) continue;
+      ++out.idle;
+      const bool active =
+          s.column[kActive] && s.value(kActive, i) > kForeignCycles * most * static_cast<double>(to - from);
+      idle[i] = active ? Idle::foreign : Idle::clean;
+      out.foreign += active;
+    }
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      if (idle[i] == Idle::foreign) dropAround(s, idle, i);
+    }
+    Looker looker(schedule, out.kinds);
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      if (s.use[i] == SampleUse::dropped) {
+        out.dropped += s.endNs(i) >= first - kGuardNs && s.beginNs(i) <= last + kGuardNs;
+        continue;
+      }
+      const std::int64_t from = s.beginNs(i), to = s.endNs(i);
+      looker.moveTo(from, to);
+      if (looker.concurrent(to - from)) s.use[i] = SampleUse::concurrent;
+      looker.count(to - from, s.use[i] == SampleUse::sequential);
+    }
+    std::vector<std::int64_t>& samples = out.samplesOf.emplace_back();
+    for (const KindSight& k : out.kinds) {
+      samples.push_back(k.samples);
+      for (std::size_t before = 0; before + 1 < out.samplesOf.size(); ++before) {
+        samples.back() -= out.samplesOf[before][samples.size() - 1];
+      }
+    }
+  }
+  finish(out.kinds);
+  return out;
+}
+
+std::vector<KindSight> glance(const Schedule& schedule, const std::vector<SeriesView>& series,
+                              std::size_t stride) {
+  std::vector<KindSight> kinds(schedule.kinds);
+  for (const SeriesView& s : series) {
+    Looker looker(schedule, kinds);
+    for (std::size_t at = 0; at < s.size(); at += kChunk * stride) {
+      for (std::size_t i = at; i < std::min(at + kChunk, s.size()); ++i) {
+        looker.moveTo(s.beginNs(i), s.endNs(i));
+        looker.count(s.endNs(i) - s.beginNs(i));
+      }
+    }
+  }
+  finish(kinds);
+  return kinds;
+}
+
+}  // namespace warpmeter::analyzer
