@@ -8,11 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "warpmeter/profile/sample_pack.h"
 #include "warpmeter/wire/sampler.h"
 
 extern char** environ;
@@ -29,7 +32,7 @@ struct Outcome {
 
 class Program {
  public:
-  explicit Program(std::vector<std::string> arguments) {
+  explicit Program(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
     int in[2], out[2], err[2];
     EXPECT_EQ(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC) | pipe2(err, O_CLOEXEC), 0);
     posix_spawn_file_actions_t actions;
@@ -41,7 +44,13 @@ class Program {
     std::vector<char*> argv;
     for (std::string& a : arguments) argv.push_back(a.data());
     argv.push_back(nullptr);
-    EXPECT_EQ(posix_spawn(&pid_, WARPMETER_SAMPLER, &actions, nullptr, argv.data(), environ), 0);
+    std::vector<char*> envp;
+    for (std::string& e : environment) envp.push_back(e.data());
+    for (char** e = environ; *e != nullptr; ++e) {
+      if (std::strncmp(*e, "LD_LIBRARY_PATH=", 16) != 0) envp.push_back(*e);
+    }
+    envp.push_back(nullptr);
+    EXPECT_EQ(posix_spawn(&pid_, WARPMETER_SAMPLER, &actions, nullptr, argv.data(), envp.data()), 0);
     posix_spawn_file_actions_destroy(&actions);
     close(in[0]), close(out[1]), close(err[1]);
     in_ = in[1], out_ = out[0], err_ = err[0];
@@ -49,6 +58,7 @@ class Program {
   ~Program() {
     closeInput();
     close(out_), close(err_);
+    if (!waited_) waitpid(pid_, nullptr, 0);
   }
   void closeInput() {
     if (in_ >= 0) close(in_);
@@ -70,16 +80,23 @@ class Program {
     outcome.out = readBytes(std::string::npos);
     for (char c; ::read(err_, &c, 1) == 1;) outcome.err += c;
     waitpid(pid_, &outcome.status, 0);
+    waited_ = true;
     return outcome;
   }
 
  private:
   std::string readBytes(std::size_t count) {
     std::string text;
-    for (char c; text.size() < count && ::read(out_, &c, 1) == 1;) text += c;
+    char buffer[65536];
+    while (text.size() < count) {
+      const ssize_t n = ::read(out_, buffer, std::min(sizeof buffer, count - text.size()));
+      if (n <= 0) break;
+      text.append(buffer, static_cast<std::size_t>(n));
+    }
     return text;
   }
   pid_t pid_ = -1;
+  bool waited_ = false;
   int in_ = -1, out_ = -1, err_ = -1;
 };
 
@@ -127,6 +144,169 @@ TEST(SamplerProcess, WrongArgumentsGiveOneLineAndTwo) {
   EXPECT_EQ(WEXITSTATUS(outcome.status), 2);
   EXPECT_EQ(outcome.err, "warpmeter-sampler: --cpu much: a number of cores from 0.01 to 16 is needed\n");
   EXPECT_TRUE(outcome.out.empty());
+}
+
+// With the fake driver and CUPTI. what: FAKE_PM.
+class Fake : public Program {
+ public:
+  explicit Fake(const std::string& what = "", int gpus = 1, std::vector<std::string> arguments = {})
+      : Program(withCupti(std::move(arguments)), {"LD_LIBRARY_PATH=" WARPMETER_FAKE_PM, "FAKE_PM=" + what,
+                                                  "FAKE_PM_GPUS=" + std::to_string(gpus)}) {}
+  // The next message of that kind; others are skipped. Empty at the end.
+  std::string next(SamplerKind kind) {
+    std::string message;
+    do message = readMessage();
+    while (message.size() >= sizeof(SamplerMessage) && headOf(message).kind != kind);
+    return message;
+  }
+
+ private:
+  static std::vector<std::string> withCupti(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--cupti", WARPMETER_FAKE_PM "/libcupti.so.13"});
+    return arguments;
+  }
+};
+
+constexpr const char* kFirst = "01010101-0101-0101-0101-010101010101";
+constexpr const char* kSecond = "02020202-0202-0202-0202-020202020202";
+
+std::vector<std::string> textsOf(const std::string& message) {
+  std::vector<std::string> texts;
+  for (std::size_t at = sizeof(SamplerMessage); at < message.size();) {
+    texts.emplace_back(message.c_str() + at);
+    at += texts.back().size() + 1;
+  }
+  return texts;
+}
+
+void expectSamples(const std::string& message) {
+  const SamplerMessage head = headOf(message);
+  ASSERT_EQ(head.kind, SamplerKind::batch);
+  const auto payload = std::as_bytes(std::span(message).subspan(sizeof head));
+  const auto samples = warpmeter::unpackSamples(payload, head.fromNs, head.samples, head.metrics);
+  ASSERT_TRUE(samples.has_value());
+  ASSERT_GT(head.samples, 0u);
+  EXPECT_EQ(head.toNs - head.fromNs, static_cast<std::int64_t>(head.samples) * head.intervalNs);
+  for (std::size_t m = 0; m < samples->values.size(); ++m) {
+    EXPECT_EQ(samples->values[m].back(), static_cast<std::int64_t>(100 * (m + 1)));
+  }
+}
+
+TEST(SamplerProcess, SamplesTheOnlyGpuWithoutBeingAsked) {
+  Fake program;
+  EXPECT_EQ(textsOf(program.next(SamplerKind::gpu)), (std::vector<std::string>{kFirst, "GH100"}));
+  const auto metrics = textsOf(program.next(SamplerKind::set));
+  ASSERT_EQ(metrics.size(), 3u);
+  EXPECT_EQ(metrics[1], "sm__warps_active.sum");
+  for (int i = 0; i < 5; ++i) expectSamples(program.next(SamplerKind::batch));
+  EXPECT_GT(headOf(program.next(SamplerKind::cost)).fromNs, 0);
+  program.write("end\n");
+  EXPECT_EQ(program.finish().status, 0);
+}
+
+TEST(SamplerProcess, OfSeveralGpusOnlyThoseAskedFor) {
+  Fake program("", 2);
+  program.write("what is this\ngpu 0abc\ngpu " + std::string(kSecond) + "\n");
+  EXPECT_EQ(textsOf(program.next(SamplerKind::gpu)).front(), kSecond);
+  expectSamples(program.next(SamplerKind::batch));
+  program.write("gpu 0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a\n");
+  const std::string unknown = program.next(SamplerKind::gpu);
+  EXPECT_EQ(textsOf(unknown).front(), "0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a");
+  EXPECT_EQ(headOf(unknown).gpu, 1u);
+  const std::string unavailable = program.next(SamplerKind::unavailable);
+  EXPECT_EQ(textsOf(unavailable).front(), "unsupported_chip");
+  EXPECT_EQ(headOf(unavailable).gpu, 1u);
+  program.write("end\n");
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.err.find("not understood: 'what is this'"), std::string::npos);
+  EXPECT_EQ(outcome.out.find(kFirst), std::string::npos);
+}
+
+TEST(SamplerProcess, PausesAndResumes) {
+  Fake program;
+  expectSamples(program.next(SamplerKind::batch));
+  program.write("pause " + std::string(kFirst) + "\n");
+  EXPECT_EQ(headOf(program.next(SamplerKind::paused)).gpu, 0u);
+  // While paused nothing comes but what the sampling cost.
+  EXPECT_EQ(headOf(program.readMessage()).kind, SamplerKind::cost);
+  EXPECT_EQ(headOf(program.readMessage()).kind, SamplerKind::cost);
+  program.write("resume " + std::string(kFirst) + "\n");
+  expectSamples(program.next(SamplerKind::batch));
+  program.closeInput();
+  EXPECT_EQ(program.finish().status, 0);
+}
+
+TEST(SamplerProcess, ShortIntervalsForShortKernels) {
+  Fake program;
+  program.write("kernel 5000\n");
+  std::uint32_t interval = 0;
+  for (int i = 0; i < 100 && interval != 1000; ++i)
+    interval = headOf(program.next(SamplerKind::batch)).intervalNs;
+  EXPECT_EQ(interval, 1000u);
+}
+
+TEST(SamplerProcess, NoPermissionNamesTheRemedy) {
+  Fake program("denied");
+  const auto texts = textsOf(program.next(SamplerKind::unavailable));
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_EQ(texts[0], "no_permission");
+  EXPECT_NE(texts[1].find("35 CUPTI_ERROR_INSUFFICIENT_PRIVILEGES): run as root"), std::string::npos)
+      << texts[1];
+  // The lease is answered although there is no session.
+  program.write("pause " + std::string(kFirst) + "\n");
+  EXPECT_EQ(headOf(program.next(SamplerKind::paused)).gpu, 0u);
+  program.write("end\n");
+  EXPECT_EQ(program.finish().status, 0);
+}
+
+TEST(SamplerProcess, EndsAlthoughACallHangs) {
+  for (const char* where : {"hang", "hang-load"}) {
+    Fake program(where);
+    const bool started = where == std::string_view("hang");
+    EXPECT_TRUE(!started || !program.next(SamplerKind::set).empty());
+    program.write("end\n");
+    EXPECT_EQ(program.finish().status, 0) << where;
+  }
+}
+
+TEST(SamplerProcess, SigtermEndsItInOrder) {
+  Fake program;
+  expectSamples(program.next(SamplerKind::batch));
+  kill(program.pid(), SIGTERM);
+  EXPECT_EQ(program.finish().status, 0);
+}
+
+TEST(SamplerProcess, RefusesCuptiVersionsByName) {
+  for (const auto& [version, text] :
+       {std::pair{"version 130000", "CUPTI 130000"}, {"version 23", "CUPTI 23 is too old"}}) {
+    Fake program(version);
+    const auto texts = textsOf(program.next(SamplerKind::unavailable));
+    ASSERT_EQ(texts.size(), 2u);
+    EXPECT_TRUE(texts[1].starts_with(text)) << texts[1];
+    EXPECT_EQ(program.finish().status, 0);
+  }
+}
+
+TEST(SamplerProcess, ProbeSaysWhatCanBeSampled) {
+  const Outcome good = Fake("", 2, {"--probe"}).finish();
+  EXPECT_EQ(good.status, 0);
+  EXPECT_TRUE(good.out.starts_with(
+      R"({"uuid":"01010101-0101-0101-0101-010101010101","chip":"GH100","available":true,"reason":null,"text":null,"sets":[["sm__cycles_active.sum")"))
+      << good.out;
+  EXPECT_EQ(std::count(good.out.begin(), good.out.end(), '\n'), 2);
+  const Outcome denied = Fake("denied", 1, {"--probe"}).finish();
+  EXPECT_NE(denied.out.find(R"("available":false,"reason":"no_permission")"), std::string::npos)
+      << denied.out;
+}
+
+TEST(SamplerProcess, ListsSetsAndKnownChips) {
+  const Outcome good = Fake("", 1, {"--list-sets", "GH100"}).finish();
+  EXPECT_EQ(good.status, 0);
+  EXPECT_TRUE(good.out.starts_with("set 0, from 1 us, weight 4 among short kernels")) << good.out;
+  const Outcome bad = Fake("", 1, {"--list-sets", "XX1"}).finish();
+  EXPECT_EQ(WEXITSTATUS(bad.status), 2);
+  EXPECT_NE(bad.err.find("'XX1'; it knows GH100"), std::string::npos) << bad.err;
 }
 
 }  // namespace
