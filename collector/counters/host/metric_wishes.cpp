@@ -26,16 +26,21 @@ constexpr Alternative kInteger[] = {{{{"sm__pipe_alu_cycles_active.sum"}}},
                                     {{{"TPC.TriageCompute.sm__inst_executed_pipe_alu_realtime.sum"}}},
                                     {{{"sm__inst_executed_pipe_alu.sum"}}}};
 constexpr Alternative kIssue[] = {{{{"sm__issue_active.sum"}}}};
+// Sectors, what one a cycle and slice would be, hits.
 constexpr Alternative kL2[] = {
-    {{{"lts__t_sectors.sum"}, {"lts__t_sectors_lookup_hit.sum"}}},
-    {{{"lts__t_sectors.sum"}, {"lts__t_sectors_lookup_hit_realtime.sum"}}},
+    {{{"lts__t_sectors.sum"}, {"lts__t_sectors_lookup_hit.sum"}, {"lts__cycles_elapsed.sum"}}},
+    {{{"lts__t_sectors.sum"}, {"lts__t_sectors_lookup_hit_realtime.sum"}, {"lts__cycles_elapsed.sum"}}},
     {{{"lts__t_sectors.sum"},
-      {"lts__t_sectors_lookup_hit.sum", "lts__average_t_sector_hit_rate_realtime.pct"}}},
+      {"lts__t_sectors_lookup_hit.sum", "lts__average_t_sector_hit_rate_realtime.pct"},
+      {"lts__cycles_elapsed.sum"}}},
     {{{"lts__t_sectors.sum"},
-      {"lts__t_sectors_lookup_hit.sum", "LTS.TriageCompute.lts__average_t_sector_hit_rate_realtime.pct"}}},
-    {{{"lts__t_sectors.sum"}, {"lts__t_sectors_lookup_hit.sum", "lts__t_sector_hit_rate.pct"}}},
+      {"lts__t_sectors_lookup_hit.sum", "LTS.TriageCompute.lts__average_t_sector_hit_rate_realtime.pct"},
+      {"lts__cycles_elapsed.sum"}}},
+    {{{"lts__t_sectors.sum"}, {"lts__cycles_elapsed.sum"}}},
     {{{"lts__t_sectors.sum"}}}};
 constexpr Alternative kL1[] = {{{{"l1tex__t_sectors.sum"}, {"l1tex__t_sectors_lookup_hit.sum"}}}};
+constexpr Alternative kL1Data[] = {{{{"l1tex__data_pipe_lsu_wavefronts.sum"}}},
+                                   {{{"SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts.sum"}}}};
 constexpr Alternative kPcie[] = {
     {{{"pcie__read_bytes.sum"}, {"pcie__write_bytes.sum"}}},
     {{{"PCI.TriageCompute.pcie__read_bytes.sum"}, {"PCI.TriageCompute.pcie__write_bytes.sum"}}}};
@@ -52,7 +57,8 @@ constexpr Wish kWishes[] = {{"instructions", 4, kInstructions},
                             {"integer pipe", 1, kInteger},
                             {"issue slots", 0, kIssue},
                             {"L2", 0, kL2},
-                            {"L1", 0, kL1},
+                            {"L1 data", 0, kL1Data},
+                            {"L1 hits", 0, kL1},
                             {"PCIe", 0, kPcie},
                             {"NVLink", 0, kNvlink}};
 

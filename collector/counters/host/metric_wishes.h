@@ -19,8 +19,8 @@ struct WishedMetric {
 
 // Metrics that are of use only together.
 struct Alternative {
-  WishedMetric metrics[2];
-  std::size_t count() const { return metrics[1].name.empty() ? 1 : 2; }
+  WishedMetric metrics[3];
+  std::size_t count() const { return metrics[1].name.empty() ? 1 : metrics[2].name.empty() ? 2 : 3; }
 };
 
 struct Wish {

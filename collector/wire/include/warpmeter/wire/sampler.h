@@ -7,6 +7,7 @@
 //   kernel MEDIAN_NS      what the program is made of lately: below 20 000 the bursts get shorter intervals
 //   pause UUID / resume UUID   the lease: while paused the sampler's session on that GPU is closed
 //   end (or end of file)  stop, send what is left, exit
+// The sampler ends by itself after `unavailable` for all GPUs. Wherever it ends, the counters are free.
 // Sampler -> recorder: SamplerMessage, then `bytes` bytes of payload. Times are those of CUPTI: CLOCK_REALTIME in ns.
 #pragma once
 
@@ -18,7 +19,8 @@ inline constexpr std::uint32_t kSamplerMagic = 0x50536d57;  // "WmSP"
 inline constexpr std::uint64_t kSamplerPayloadMax = std::uint64_t{64} << 20;
 
 enum class SamplerKind : std::uint32_t {
-  gpu = 1,          // a GPU is being sampled; payload: uuid, chip, each ended by a zero. `gpu` = its number from here on
+  gpu = 1,          // a GPU is being sampled, or was asked for and cannot be (`unavailable` follows); payload: uuid, chip
+                    // (may be empty), each ended by a zero. `gpu` = its number from here on
   set = 2,          // a metric set; `set` = its number (per GPU); payload: metric names, each ended by a zero
   batch = 3,        // samples of one set; payload: packed as in warpmeter/profile/sample_pack.h
   hole = 4,         // nothing was measured between fromNs and toNs although it should have been; payload: why, text
