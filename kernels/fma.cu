@@ -67,6 +67,7 @@ void fmaRate(Run& run) {
   const auto grid = static_cast<unsigned>(run.arguments["blocks-per-sm"] *
                                           deviceAttribute(run, cudaDevAttrMultiProcessorCount));
   const std::int64_t n = static_cast<std::int64_t>(grid) * block;
+  requireHostMemory(n * static_cast<std::int64_t>(sizeof(float) + 2 * sizeof(T)), "--blocks-per-sm");
   requireDeviceMemory(2 * n * static_cast<std::int64_t>(sizeof(T)), "--blocks-per-sm");
   const std::vector<float> random = Random(run.arguments["seed"]).vector(n);
   const std::vector<T> x(random.begin(), random.end());

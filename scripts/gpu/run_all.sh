@@ -20,6 +20,7 @@ step() {
   fi
 }
 
+step 300 "$here/kernels_check.sh" "$results" "${prefix[@]}" --sanitizer
 step 600 "$here/verify_recording.py" "$results" "${prefix[@]}"
 step 300 "$here/verify_faults.py" "$results" "${prefix[@]}"
 step 300 "$here/record_all.sh" "$results" ${2:+"$2"}

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts/gpu"
@@ -32,6 +33,37 @@ print(json.dumps({"name": sys.argv[0].split("/")[-1], "launches": launches,
     "copies": [{"kind": "h2d", "memory": "pageable", "bytes": 64, "stream": 0, "repeat": 2}],
     "nvtx": {"ranges": [{"name": "run", "kind": "startEnd", "domain": "warpmeter.kernels", "count": 1},
                         {"name": "whole", "kind": "pushPop", "domain": None, "count": 1}]}}))
+'''
+
+# For kernels_check.py: describes itself, refuses what it must, says what it measured; wrong as FAKE_BREAK says.
+MEASURED = r'''#!/usr/bin/env python3
+import json, os, sys
+words, broken = sys.argv[1:], os.environ.get("FAKE_BREAK", "")
+name = sys.argv[0].split("/")[-1]
+if "--describe" in words:
+    print(json.dumps({"name": name, "variants": [{"name": "good", "bound": "dram"}, {"name": "bad", "bound": None}],
+        "options": [{"name": option, "min": 1, "max": 1 << 40} for option in ("--n", "--repetitions")] +
+                   [{"name": "--seconds", "min": 0, "max": 9}]}))
+    sys.exit(0)
+if words[0] != "--variant" or "nothing" in words:  # only wrong arguments start otherwise
+    print(f"{name}: no", file=sys.stderr)
+    if broken == "talkative": print("and more", file=sys.stderr)
+    sys.exit(1 if broken == "refusal" else 2)
+if broken == "crash" and "bad" in words: sys.exit(1)
+said = {"launchCount": 9, "values": {"launchNs": 2500.0, "bandwidthBytesPerSec": 3e12, "ceilingBytesPerSec": 4e12,
+                                     "sharePct": 75.0}}
+if "--print-launches" in words:
+    said["launches"] = [{"repeat": 5}, {"repeat": 2 if broken != "list" else 1, "sequence": [{}, {}]}]
+print(json.dumps(said))
+'''
+
+SANITIZER = r'''#!/usr/bin/env python3
+import os, subprocess, sys
+assert sys.argv[1] == "--tool" and sys.argv[3] == "--error-exitcode"
+rc = subprocess.run(sys.argv[5:], stdout=subprocess.DEVNULL).returncode
+found = sys.argv[2] == os.environ.get("FAKE_BREAK")
+print("========= ERROR SUMMARY: %d errors" % found)
+sys.exit(int(sys.argv[4]) if found else rc)
 '''
 
 RECORDER = r'''#!/usr/bin/env python3
@@ -175,6 +207,36 @@ class Scripts(unittest.TestCase):
         self.assertIn("PASS  child graph count", ended.stdout)
         self.assertIn("SKIP  PyTorch", ended.stdout)
         self.assertEqual(ended.returncode, 0, ended.stdout)
+
+    def check_kernels(self, *arguments, broken=""):
+        for name in ("saxpy", "graph"):
+            self.write(f"lib/warpmeter/kernels/{name}", MEASURED)
+        self.write("tools/compute-sanitizer", SANITIZER)
+        path = f"{self.prefix / 'tools'}:{os.environ['PATH']}"
+        with unittest.mock.patch.dict(os.environ, {"PATH": path}):
+            return self.script("kernels_check.py", *arguments, broken=broken)
+
+    def test_right_kernel_programs_pass_and_are_shown_in_a_table(self):
+        ended = self.check_kernels("--sanitizer")
+        self.assertEqual([line for line in ended.stdout.splitlines() if line.startswith("FAIL")], [], ended.stderr)
+        self.assertEqual(ended.returncode, 0)
+        self.assertRegex(ended.stdout, r"TABLE saxpy +good +dram +9 +2.5 +3.000 TB/s +4.000 +75.0 %")
+        self.assertIn("PASS  saxpy --n 1099511627776 is refused", ended.stdout)
+        self.assertIn("PASS  racecheck graph bad: ========= ERROR SUMMARY: 0 errors", ended.stdout)
+
+    def test_each_fault_of_a_kernel_program_is_seen(self):
+        for broken, wanted in {"refusal": "FAIL  saxpy --n 0 is refused", "list": "FAIL  saxpy good small list",
+                               "talkative": "FAIL  saxpy --device 99 is refused", "crash": "FAIL  saxpy bad runs",
+                               "initcheck": "FAIL  initcheck saxpy good"}.items():
+            with self.subTest(broken):
+                ended = self.check_kernels("--sanitizer", "--only", "saxpy", broken=broken)
+                self.assertIn(wanted, ended.stdout)
+                self.assertEqual(ended.returncode, 1)
+
+    def test_what_the_time_does_not_allow_is_skipped_aloud(self):
+        ended = self.check_kernels("--limit", "0")
+        self.assertIn("SKIP  graph good: 0.0 s are over", ended.stdout)
+        self.assertNotIn("SKIP  graph good small", ended.stdout)
 
 
 if __name__ == "__main__":
