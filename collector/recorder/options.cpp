@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 #include "proc_info.h"
 
@@ -56,9 +57,19 @@ bool apiMode(std::string_view text, ApiMode& mode) {
   return false;
 }
 
-bool counters(std::string_view text, bool& sample) {
-  sample = text == "sample";
-  return sample || text == "none";
+// none, or what is wanted, comma-separated.
+bool counters(std::string_view text, Options& o) {
+  o.sampleCounters = o.exactCounters = false;
+  if (text == "none") return true;
+  for (bool more = true; more;) {
+    const auto comma = text.find(',');
+    const std::string_view word = text.substr(0, comma);
+    bool& wanted = word == "sample" ? o.sampleCounters : o.exactCounters;
+    if ((word != "sample" && word != "exact") || std::exchange(wanted, true)) return false;
+    more = comma != text.npos;
+    if (more) text.remove_prefix(comma + 1);
+  }
+  return true;
 }
 
 // Takes the value of `name`; false: it is not a value of that option.
@@ -79,7 +90,8 @@ bool assign(Options& o, std::string_view name, std::string_view value) {
   if (name == "--flush-ms") return number(value, o.flushMs) && o.flushMs > 0;
   if (name == "--max-memory") return number(value, o.maxMemoryBytes);
   if (name == "--max-size") return number(value, o.maxSizeBytes);
-  if (name == "--counters") return counters(value, o.sampleCounters);
+  if (name == "--counters") return counters(value, o);
+  if (name == "--metrics") return (o.exactMetrics = value, value == "basic" || value == "full");
   if (name == "--sampler-cpu") return number(value, o.samplerCores) && o.samplerCores >= 0.05 && o.samplerCores <= 8;
   if (name == "--sampler") return (o.sampler = value, !value.empty());
   if (name == "--version") return (o.version = value, true);
@@ -89,7 +101,7 @@ bool assign(Options& o, std::string_view name, std::string_view value) {
 bool takesValue(std::string_view name) {
   static constexpr std::string_view kNames[] = {
       "--run", "--socket", "--output", "--control-fd", "--delay-ms", "--duration-ms", "--capture-range",
-      "--api", "--flush-ms", "--max-memory", "--max-size", "--counters", "--sampler-cpu", "--sampler",
+      "--api", "--flush-ms", "--max-memory", "--max-size", "--counters", "--metrics", "--sampler-cpu", "--sampler",
       "--version"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }

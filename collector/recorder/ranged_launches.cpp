@@ -115,16 +115,16 @@ void RangedLaunches::add(const Interval& interval) {
   for (int i = 0; i < kWindowsBack && at != windows_.begin(); ++i) touch((--at)->second, interval);
 }
 
-void RangedLaunches::see(const RowBatch& rows, std::int64_t nowNs) {
-  const auto each = [&](const auto& list, bool kernel) {
-    for (const auto& row : list) {
+void RangedLaunches::see(const RowBatch& rows, const Place& from, std::int64_t nowNs) {
+  const auto each = [&](const auto& list, std::size_t first, bool kernel) {
+    for (const auto& row : std::span(list).subspan(first)) {
       if (isNull(row.start) || isNull(row.end)) continue;
       add({row.start, row.end, row.correlationId, row.globalPid, nowNs, static_cast<std::int32_t>(row.deviceId), kernel});
     }
   };
-  each(rows.kernels, true);
-  each(rows.copies, false);
-  each(rows.memsets, false);
+  each(rows.kernels, from.kernels, true);
+  each(rows.copies, from.copies, false);
+  each(rows.memsets, from.memsets, false);
   while (!recent_.empty() && (recent_.size() > kKeptRows || nowNs - recent_.front().seenNs > kKeptNs)) recent_.pop_front();
 }
 

@@ -44,8 +44,12 @@ class RangedLaunches {
   bool take(std::int64_t globalPid, std::span<const std::byte> record,
             const std::function<std::int64_t(std::int64_t)>& toSessionNs,
             const std::function<std::int64_t(std::uint32_t)>& toFileId);
-  // Every GPU row of the recording goes by here, in any order.
-  void see(const RowBatch& rows, std::int64_t nowNs);
+  // Every GPU row of the recording goes by here, in any order: those of `rows` behind `from`.
+  struct Place {
+    std::size_t kernels = 0, copies = 0, memsets = 0;
+  };
+  static Place endOf(const RowBatch& rows) { return {rows.kernels.size(), rows.copies.size(), rows.memsets.size()}; }
+  void see(const RowBatch& rows, const Place& from, std::int64_t nowNs);
 
   struct Outcome {
     std::vector<RangedValue> values;

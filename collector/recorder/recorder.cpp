@@ -39,6 +39,10 @@ Recorder::Recorder(const Options& options, Control& control, Listener listener, 
       scan_(capture_, session.utcEpochNs),
       queue_(options.output + ".spill"),
       store_(std::move(writer), options, session, queue_, capture_),
+      exact_({options.exactCounters ? options.exactMetrics : "", options.sampler.empty() ? samplerPath() : options.sampler},
+             [this](std::vector<std::byte> bytes) {
+               queue_.push([all = std::move(bytes)](Store& store) { store.exactConfigurations(all); });
+             }),
       samplerFeed_(queue_, [this] { return options_.maxSizeBytes == 0 || outputBytes_ < options_.maxSizeBytes; }) {
   if (options_.maxMemoryBytes == 0) options_.maxMemoryBytes = defaultMaxMemoryBytes();
   startedNs_ = readClocks().monotonicNs;
@@ -63,6 +67,7 @@ int Recorder::run(int signalFd) {
     takeBuffers(now);
     reapGuests(now);
     queryGpus(now);
+    exact_.watch(guests_, now);
     watchSampler(now);
     if (now - lastSecondNs_ >= kSecond) everySecond(now);
     if (over(now)) break;
@@ -209,6 +214,7 @@ void Recorder::guestGone(Guest& guest, std::int64_t now, const char* how) {
   } else if (const auto code = guest.memory().exitCode()) {
     end.exitHow = fmt::format("exited({})", *code & 0xff);
   }
+  exact_.guestGone(guest);
   scan_.processEnded(guest.pid(), end.exitNs);
   queue_.push([process = guest.process(), end](Store& store) { store.processEnded(process, end); });
   lastGuestNs_ = now;
@@ -305,6 +311,7 @@ void Recorder::queryGpus(std::int64_t now) {
 // Never before the first guest has initialized CUDA, and not for one that is gone already.
 void Recorder::startSampler() {
   if (!options_.sampleCounters || sampler_.started() || guests_.empty() || !store_.cuInitSeen()) return;
+  if (!exact_.takeCounters(guests_)) return;  // exact mode comes first: both need the same hardware
   SamplerProcess::Command command;
   command.program = options_.sampler.empty() ? samplerPath() : options_.sampler;
   command.cores = options_.samplerCores;

@@ -13,6 +13,7 @@
 
 #include "capture_windows.h"
 #include "control.h"
+#include "exact_phase.h"
 #include "gpu_query.h"
 #include "guest.h"
 #include "item_queue.h"
@@ -64,6 +65,7 @@ class Recorder {
   Store store_;
   std::thread writerThread_;
   GpuQuery gpuQuery_;
+  ExactPhase exact_;
   SamplerFeed samplerFeed_;
   SamplerProcess sampler_;                   // after the feed: its thread uses it
 

@@ -27,7 +27,8 @@ Store::Store(ProfileWriter writer, const Options& options, SessionInfo session, 
       samples_(session_, capture, [this](const std::string& uuid) -> const GpuInfo* {
         const auto at = gpus_.find(uuid);
         return at == gpus_.end() ? nullptr : &at->second;
-      }) {
+      }),
+      ranged_(options.output + ".ranges") {
   session_.startRealtimeNs = sessionInfo_.utcEpochNs;
   session_.intern = [this](std::string_view text) { return writer_.intern(text).value; };
   session_.keepNestedDriverCalls = options.api == ApiMode::all;
@@ -98,7 +99,10 @@ void Store::decode(const Chunk& chunk) {
     return;
   }
   const bool wasRecorded = state->recordedAnything();
-  state->decode(chunk, capture_.active() ? scratch_ : batch_);
+  RowBatch& decoded = capture_.active() ? scratch_ : batch_;
+  const auto before = RangedLaunches::endOf(decoded);
+  state->decode(chunk, decoded);
+  if (options_.exactCounters) ranged_.see(decoded, before, realtimeNs());
   state->threadRows(batch_, true);
   if (capture_.active()) emit(scratch_);
   if (!dirty_ && batch_.rows() > 0) {
@@ -192,6 +196,7 @@ void Store::processStarted(std::uint32_t process, ProcessInfo info, std::shared_
   plain_.erase(info.pid);
   auto state = std::make_unique<ProcessState>(session_, std::move(memory), std::move(info));
   state->cupti().onDevice = [this, process](const CuptiRecords::Device& device) { onDevice(process, device); };
+  if (options_.exactCounters) watchRanges(*state);
   ProcessInfo& stored = state->info();
   if (!isNull(stored.startNs)) {
     MarkRow mark;
@@ -220,6 +225,7 @@ void Store::processEnded(std::uint32_t process, const ProcessEnd& end) {
     costs.push_back({pid, session_.intern(what), cost.first, cost.second});
   }
   if (!full_.load(std::memory_order_relaxed)) check(writer_.append(std::span<const SelfCostRow>(costs)));
+  if (options_.exactCounters) exactEnded(*state);
   commit();
   state->release();
 }
@@ -281,6 +287,7 @@ void Store::finish(const std::string& endedHow, std::int64_t endedNs) {
     for (const auto& [uuid, gpu] : gpus_) putGpu(gpu);
   }
   finishSamples();
+  finishRanges();
   writeLosses();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

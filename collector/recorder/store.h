@@ -21,6 +21,7 @@
 #include "loss_table.h"
 #include "process_state.h"
 #include "sample_intake.h"
+#include "ranged_launches.h"
 #include "row_batch.h"
 #include "warpmeter/profile/writer.h"
 #include "warpmeter/recorder/options.h"
@@ -57,6 +58,7 @@ class Store {
   void gpusFromDriver(const std::vector<GpuInfo>& gpus);
   void samplesLost(const char* why, std::int64_t count, std::int64_t fromRealtimeNs, std::int64_t toRealtimeNs);
   void samplerEnded(const std::string& failure, std::int64_t cpuNs);
+  void exactConfigurations(const std::vector<std::byte>& bytes);
   void lose(std::string_view kind, std::string_view why, std::int64_t count, std::int64_t atNs, std::int64_t pid);
   void finish(const std::string& endedHow, std::int64_t endedNs);
 
@@ -76,6 +78,9 @@ class Store {
   void write(SampleRows& rows);
   void noteKernels(const std::vector<KernelRow>& kernels);
   void finishSamples();
+  void watchRanges(ProcessState& state);
+  void exactEnded(ProcessState& state);
+  void finishRanges();
   void putProcess(ProcessState& state);
   void check(Result<void> result);
   void countDiscarded(const Chunk& chunk);
@@ -99,6 +104,11 @@ class Store {
   std::vector<std::string> newGpus_;
 
   SampleIntake samples_;
+  RangedLaunches ranged_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpuOfDevice_;  // (globalPid, ordinal) -> GPU
+  std::string exactCupti_;                         // of a guest with ranges
+  std::string exactReason_, exactText_;            // why a process gave up; of the last one that did
+  std::int64_t imagesUnreadable_ = 0, rangesGuest_ = 0;
   std::int64_t samplesWritten_ = 0;
   std::size_t uncommittedSampleBytes_ = 0;
   std::vector<std::int64_t> kernelNs_;             // durations of recent kernels: a ring

@@ -54,6 +54,7 @@ void Store::onDevice(std::uint32_t process, const CuptiRecords::Device& device) 
     samples_.gpuKnown(waited);
     write(waited);
   }
+  gpuOfDevice_[{processes_[process]->info().globalPid.value, ordinal}] = at->second.id;
   if (!cudaDevices_.emplace(pid, ordinal).second || full_.load(std::memory_order_relaxed)) return;
   CudaDeviceInfo info;
   info.gpuId = at->second.id;

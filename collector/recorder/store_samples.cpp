@@ -9,7 +9,6 @@ namespace warpmeter::recorder {
 namespace {
 
 constexpr std::size_t kRecentKernels = 1024;
-constexpr char kNotRequested[] = "not_requested";
 
 }  // namespace
 
@@ -74,7 +73,7 @@ void Store::samplerEnded(const std::string& failure, std::int64_t cpuNs) {
 }
 
 void Store::finishSamples() {
-  if (sessionInfo_.counters == kNotRequested) return;
+  if (!options_.sampleCounters) return;
   const SampleIntake::Verdict verdict = samples_.verdict();
   sessionInfo_.counters = verdict.counters;
   sessionInfo_.countersText = verdict.text;

@@ -98,7 +98,7 @@ class Ranged : public testing::Test {
   void see(std::vector<KernelRow> kernels) {
     RowBatch rows;
     rows.kernels = std::move(kernels);
-    ranged_.see(rows, 0);
+    ranged_.see(rows, {}, 0);
   }
   RangedLaunches::Outcome finish(const RangedLaunches::GpuOf& gpuOf = unknownGpu) { return ranged_.finish(gpuOf, evaluate); }
   RangedLaunches ranged_{testing::TempDir() + "ranged"};
@@ -146,11 +146,11 @@ TEST_P(RangedBeside, DecidesWhetherItCounts) {
       if (kind == 'k') rows.kernels.push_back(fill(KernelRow{}));
       if (kind == 'c') rows.copies.push_back(fill(MemcpyRow{}));
       if (kind == 's') rows.memsets.push_back(fill(MemsetRow{}));
-      if (rowsFirst) ranged.see(rows, 0);
+      if (rowsFirst) ranged.see(rows, {}, 0);
       ASSERT_TRUE(ranged.take(
           kPid, record({launch(7, 90 * kUs, 900 * kUs)}, {0.5}), [](std::int64_t t) { return t; },
           [](std::uint32_t id) { return std::int64_t{id}; }));
-      if (!rowsFirst) ranged.see(rows, 0);
+      if (!rowsFirst) ranged.see(rows, {}, 0);
       // Device 0 of both processes is GPU 4, the second process' device 1 is GPU 5, its device 2 nobody knows.
       const auto outcome = ranged.finish(
           [](std::int64_t, std::int64_t device) { return device == 2 ? kNull : 4 + device; }, evaluate);
