@@ -42,6 +42,7 @@ struct Target {
   GpuControl control;
   std::atomic<bool> done = false;
   bool started = false;
+  bool pauseAsked = false;  // and not taken back
   Target(const std::atomic<int>& gpus, const std::atomic<std::int64_t>& median) : control(gpus, median) {}
 };
 
@@ -65,6 +66,7 @@ class SamplerProcess {
   void start(Target& target);
   void obey(const Command& command);
   void readCommands();
+  void answerPauses();
   void end();
   bool finished();
   int timeoutMs(std::int64_t now) const;
@@ -153,19 +155,31 @@ void SamplerProcess::obey(const Command& command) {
       break;
     case Command::Kind::pause: {
       Target& t = target(command.uuid);
+      t.pauseAsked = true;
       t.control.give(Order::pause);
-      if (t.done) sendPaused(queue_, t.number);  // its thread is gone, and so is its session
       break;
     }
-    case Command::Kind::resume:
-      target(command.uuid).control.give(Order::sample);
+    case Command::Kind::resume: {
+      Target& t = target(command.uuid);
+      t.pauseAsked = false;
+      t.control.give(Order::sample);
       break;
+    }
     case Command::Kind::end:
       end();
       break;
     case Command::Kind::unknown:
       fmt::print(stderr, "warpmeter-sampler: not understood: '{}'\n", command.line);
       break;
+  }
+}
+
+// For those whose thread is gone, and with it the session: it may have ended just when the order came.
+void SamplerProcess::answerPauses() {
+  for (const auto& t : targets_) {
+    if (!t->pauseAsked || !t->done || endBy_ != 0) continue;
+    t->pauseAsked = false;
+    sendPaused(queue_, t->number);
   }
 }
 
@@ -218,6 +232,7 @@ void SamplerProcess::run() {
       end();
     }
     if (looked_ && !foundSeen_ && endBy_ == 0) found();
+    answerPauses();
     if (const std::int64_t now = readNs(CLOCK_MONOTONIC); now >= nextCostNs_) {
       nextCostNs_ = now + kCostNs;
       sendCost(queue_, readNs(CLOCK_PROCESS_CPUTIME_ID));
