@@ -94,6 +94,8 @@ SelfTest runSelfTest(const Installation& where) {
   const std::vector<std::string> command{where.self(),
                                          "record",
                                          "--quiet",
+                                         "--counters",
+                                         "none",
                                          "-o",
                                          file,
                                          "--",

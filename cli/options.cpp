@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/counters_option.h"
+
 namespace warpmeter::cli {
 namespace {
 
@@ -43,6 +45,12 @@ constexpr OptionSpec kOptions[] = {
      "also record when launches were queued and submitted (table WM_LATENCY); only where CUPTI is free of a known deadlock "
      "(13.4 Update 1), =force everywhere",
      kRecord},
+    {Opt::counters, "--counters", 0, choice, "HOW", kCountersChoices, "WARPMETER_COUNTERS", "sample",
+     "counters of the GPU: sample = over the whole GPU while the application runs at its full speed; where the system does "
+     "not permit it the recording goes on without and says why",
+     kRecord},
+    {Opt::samplerCpu, "--sampler-cpu", 0, cores, "CORES", "", "WARPMETER_SAMPLER_CPU", "0.5",
+     "CPU cores that sampling may use, 0.05 to 8: more gives more samples", kRecord},
     {Opt::noNvtx, "--no-nvtx", 0, flag, "", "", "", "", "leave NVTX ranges out", kRecord},
     {Opt::cupti, "--cupti", 0, text, "PATH", "", "WARPMETER_CUPTI", "beside the application's CUDA toolkit",
      "the libcupti to use", kRecord},

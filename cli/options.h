@@ -23,6 +23,8 @@ enum class Opt : std::uint8_t {
   maxMemory,
   maxSize,
   launchLatency,
+  counters,
+  samplerCpu,
   noNvtx,
   cupti,
   quiet,
@@ -56,6 +58,7 @@ enum class ValueKind : std::uint8_t {
   whole,           // an integer >= 1
   bytes,           // 4096, 48K, 1.5G: powers of 1024
   seconds,         // 2, 0.5
+  cores,           // 0.05-8
   percent,         // 0-100
   capability,      // 9.0
   extent,          // 528, 16x16 or 16x16x1

@@ -7,6 +7,7 @@
 #include "cli/text.h"
 #include "warpmeter/analyzer/format.h"
 #include "warpmeter/analyzer/kernel_summary.h"
+#include "warpmeter/analyzer/names.h"
 #include "warpmeter/analyzer/run_summary.h"
 
 namespace warpmeter::cli {
@@ -65,6 +66,28 @@ std::string nothingLine(const RecordedRun& run) {
   return "no GPU work recorded: the CUDA driver was loaded but nothing was launched";
 }
 
+// What a person can do about it, by reason id.
+std::string_view remedyFor(std::string_view reason) {
+  if (reason == "no_permission") return "run as root, or see warpmeter doctor for the driver's option";
+  if (reason == "counters_busy") return "end the tool that holds them (DCGM, ncu, nsys), or record with --counters none";
+  return "";
+}
+
+// "" when there is nothing to tell: counters that were not asked for, or an older recorder.
+std::string countersText(const wire::Summary& s) {
+  const std::string id = textOf(s.counters), said = textOf(s.countersText);
+  if (id.empty() || id == "not_requested") return "";
+  if (id == "sampled") {
+    const auto text = fmt::format("counters sampled, {}", counted(s.samples, "sample"));
+    return said.empty() ? text : fmt::format("{} ({})", text, said);
+  }
+  // The sampler's own line comes with what to do about it.
+  if (!said.empty()) return "no counters: " + said;
+  const auto reason = analyzer::reasonFromId(id);
+  const auto remedy = remedyFor(id);
+  return fmt::format("no counters: {}{}{}", reason ? analyzer::named(*reason).text : id, remedy.empty() ? "" : "; ", remedy);
+}
+
 bool anyWork(const wire::Summary& s) { return s.kernels + s.untimedKernels + s.copies + s.memsets > 0; }
 
 }  // namespace
@@ -88,7 +111,13 @@ std::vector<std::string> summaryLines(const RecordedRun& run) {
   if (anyWork(s) || s.apiCalls + s.nvtxRanges > 0) lines.push_back(countsLine(s));
   if (anyWork(s))
     if (const auto blocked = textOf(s.blocked); !blocked.empty()) lines.push_back(blocked);
-  for (const auto& line : highlights(run.file)) lines.push_back(line);
+  const auto found = highlights(run.file);
+  const auto counters = anyWork(s) ? countersText(s) : "";
+  const bool sampled = counters.starts_with("counters sampled");
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    lines.push_back(i == 0 && sampled ? fmt::format("{}; {}", found[i], counters) : found[i]);
+  }
+  if (!counters.empty() && (!sampled || found.empty())) lines.push_back(counters);
   const auto file = harmless(run.file.string());
   lines.push_back(fmt::format("file {} ({}, {}{})   next: warpmeter report {}", file,
                               formatBytes(s.fileBytes), s.complete ? "complete" : "incomplete",

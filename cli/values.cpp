@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/arguments.h"
+#include "cli/counters_option.h"
 
 namespace warpmeter::cli {
 namespace {
@@ -104,7 +105,14 @@ std::string complaintAbout(const OptionSpec& option, const std::string& value) {
     case ValueKind::extent:
       return parseExtent(value) ? "" : "a size like 256, 16x16 or 8x8x4";
     case ValueKind::choice:
-      return isChoice(option.choices, value) ? "" : fmt::format("one of {}", option.choices);
+      return isChoice(option.choices, value)
+                 ? ""
+                 : fmt::format("one of {}{}", option.choices,
+                               option.id == Opt::counters ? whyNoSuchCounters(value) : "");
+    case ValueKind::cores: {
+      const auto v = parseReal(value);
+      return v && *v >= 0.05 && *v <= 8 ? "" : "CPU cores from 0.05 to 8";
+    }
     case ValueKind::optionalChoice:
       return value == "on" || isChoice(option.choices, value)
                  ? ""

@@ -175,6 +175,30 @@ TEST(Parse, ComplainsInOneLineAndSaysWhatWouldBeRight) {
   EXPECT_THAT(complaint({"kernels"}), HasSubstr("list, run"));
 }
 
+TEST(Parse, CountersTakeWhatCanBeRecordedAndSayWhyNotTheRest) {
+  for (const char* good : {"sample", "none"}) EXPECT_EQ(parsed({"record", "--counters", good, "--", "x"}).text(Opt::counters), good);
+  const auto with = [](const std::string& value) { return complaint({"record", "--counters", value, "--", "x"}); };
+  for (const char* word : {"exact", "sample,exact", "pc"}) {
+    EXPECT_THAT(with(word), HasSubstr(std::string("not in this version), not '") + word + "'"));
+  }
+  EXPECT_THAT(with("sample,pc"), HasSubstr("PM sampling and PC sampling end each other's sessions"));
+  EXPECT_THAT(with("pc,sample"), HasSubstr("PM sampling and PC sampling end each other's sessions"));
+  EXPECT_THAT(with("exact,pc"), HasSubstr("cannot hold the counters at one moment"));
+  EXPECT_THAT(with("none,sample"), HasSubstr("none goes with nothing else"));
+  EXPECT_THAT(with("exact,sample"), HasSubstr("sample,exact"));
+  EXPECT_THAT(with("sample,sample"), HasSubstr("at most once"));
+  EXPECT_THAT(with("all"), HasSubstr("--counters wants one of sample|none, not 'all'"));
+  EXPECT_THAT(with("sample,"), HasSubstr("not 'sample,'"));
+  EXPECT_THAT(with(","), HasSubstr("one of"));
+}
+
+TEST(Parse, TheSamplersShareOfTheCpuHasLimits) {
+  for (const char* good : {"0.05", "8", "1.5"}) parsed({"record", "--sampler-cpu", good, "--", "x"});
+  for (const char* bad : {"0", "0.04", "8.1", "-1", "nan", "inf", "1e99", "half"}) {
+    EXPECT_THAT(complaint({"record", "--sampler-cpu", bad, "--", "x"}), HasSubstr("CPU cores from 0.05 to 8")) << bad;
+  }
+}
+
 TEST(Parse, HelpWinsOverWhatIsMissing) {
   auto result = parseArguments({"report", "--help"});
   ASSERT_TRUE(result);

@@ -121,6 +121,15 @@ TEST_F(RecordTest, StrictTurnsAnIncompleteSuccessIntoThreeOnly) {
   EXPECT_EQ(sh("exit 0", {"--strict", "-o", "fine.wm.sqlite"}).exitCode(), 0);
 }
 
+TEST_F(RecordTest, TellsTheRecorderAboutCounters) {
+  EXPECT_EQ(sh("true", {"--sampler-cpu", "0.25", "-o", "c.wm.sqlite"}).exitCode(), 0);
+  EXPECT_THAT(program_.text("c.wm.sqlite.log"), HasSubstr("--counters\nsample\n--sampler-cpu\n0.25\n"));
+  EXPECT_EQ(sh("true", {"--counters=none", "-o", "d.wm.sqlite"}).exitCode(), 0);
+  EXPECT_THAT(program_.text("d.wm.sqlite.log"), HasSubstr("--counters\nnone\n"));
+  EXPECT_EQ(sh("true", {"-o", "e.wm.sqlite"}, {"WARPMETER_COUNTERS=none"}).exitCode(), 0);
+  EXPECT_THAT(program_.text("e.wm.sqlite.log"), HasSubstr("--counters\nnone\n"));
+}
+
 TEST_F(RecordTest, SetsTheApplicationsEnvironmentOnly) {
   auto r = sh("env", {"--api", "all", "--flush-ms", "50", "--launch-latency=force", "-o", "e.wm.sqlite"},
               {"KEPT=1"});
@@ -135,6 +144,8 @@ TEST_F(RecordTest, SetsTheApplicationsEnvironmentOnly) {
   const auto log = program_.text("e.wm.sqlite.log");
   EXPECT_THAT(log, HasSubstr("--api\nall\n--flush-ms\n50\n"));
   EXPECT_THAT(log, HasSubstr("--nvtx-requested\n"));
+  EXPECT_THAT(log, HasSubstr("--counters\nsample\n")) << "the default";
+  EXPECT_THAT(log, ::testing::Not(HasSubstr("--sampler-cpu")));
   EXPECT_THAT(log, HasSubstr("session leader 1\n")) << "Ctrl-C must not reach the recorder";
 }
 

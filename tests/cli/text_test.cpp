@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -171,6 +172,41 @@ TEST(RecordSummary, NamesTheReasonWhenThereIsNoGpuWork) {
   std::snprintf(run.summary->firstLoss, sizeof run.summary->firstLoss, "process 7: CUPTI 13.0.0 is refused");
   EXPECT_EQ(summaryLines(run)[1], "no GPU work recorded: process 7: CUPTI 13.0.0 is refused");
   EXPECT_EQ(summaryLines(run).size(), 3u);
+}
+
+std::string countersLine(const char* id, const char* text, std::int64_t samples = 0) {
+  auto run = finishedRun();
+  std::snprintf(run.summary->counters, sizeof run.summary->counters, "%s", id);
+  std::snprintf(run.summary->countersText, sizeof run.summary->countersText, "%s", text);
+  run.summary->samples = samples;
+  const auto lines = summaryLines(run);
+  return lines.size() == 4 ? lines[2] : fmt::format("{} lines", lines.size());
+}
+
+TEST(RecordSummary, SaysHowManySamplesOrWhyNone) {
+  EXPECT_EQ(countersLine("", ""), "3 lines");
+  EXPECT_EQ(countersLine("not_requested", ""), "3 lines");
+  EXPECT_EQ(countersLine("sampled", "", 1'234'567), "counters sampled, 1 234 567 samples");
+  EXPECT_EQ(countersLine("sampled", "the sampler was ended by signal 9", 10),
+            "counters sampled, 10 samples (the sampler was ended by signal 9)");
+  EXPECT_EQ(countersLine("no_permission", "counters are not permitted for this user (CUPTI 35): run as root"),
+            "no counters: counters are not permitted for this user (CUPTI 35): run as root");
+  EXPECT_EQ(countersLine("no_permission", ""), "no counters: the counters are not permitted for this user; run as root, "
+                                               "or see warpmeter doctor for the driver's option");
+  EXPECT_EQ(countersLine("counters_busy", ""),
+            "no counters: another tool holds the counters; end the tool that holds them (DCGM, ncu, nsys), or record "
+            "with --counters none");
+  EXPECT_EQ(countersLine("unsupported_chip", ""), "no counters: this chip is not supported");
+  EXPECT_EQ(countersLine("not_recorded", "the sampler failed: \x1b[31m"),
+            "no counters: the sampler failed: " + harmless("\x1b[31m"));
+  EXPECT_EQ(countersLine("too_few_samples", "the run ended before the first sample"),
+            "no counters: the run ended before the first sample");
+  EXPECT_EQ(countersLine("of_the_future", ""), "no counters: of_the_future");
+
+  auto idle = finishedRun();
+  idle.summary->kernels = idle.summary->copies = 0;
+  std::snprintf(idle.summary->counters, sizeof idle.summary->counters, "not_recorded");
+  for (const auto& line : summaryLines(idle)) EXPECT_EQ(line.find("counters"), std::string::npos) << line;
 }
 
 TEST(RecordSummary, SaysThatTheRecorderDied) {
