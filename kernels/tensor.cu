@@ -19,7 +19,6 @@ constexpr int kTileRows = kRows + kColumns;
 constexpr int kRowBytes = 64;
 constexpr int kChunkBytes = 16;
 constexpr int kChunks = kRowBytes / kChunkBytes;
-constexpr int kStepChunks = 2;  // that one instruction takes
 constexpr int kStageBytes = kTileRows * kRowBytes;
 
 // Where a chunk of a tile lies. The order of the chunks differs from row to row, so that the same chunk of
@@ -35,6 +34,7 @@ __global__ void __launch_bounds__(kThreads)
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   alignas(128) extern __shared__ unsigned char stages[];
   constexpr int kBlocks = kWarpSide / 16;  // of 16 rows or columns
+  constexpr int kStepChunks = 2;           // of a row or column that one instruction takes
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
   const int warpRow = thread / 32 / (kColumns / kWarpSide) * kWarpSide;
