@@ -135,7 +135,7 @@ bool RangedLaunches::wasAlone(const Window& window, const GpuOf& gpuOf) const {
     const std::int64_t other = gpuOf(where.first, where.second);
     return isNull(gpu) || isNull(other) || gpu == other;
   };
-  const std::int64_t until = window.kernelEnd + kAfterKernelNs;
+  const std::int64_t until = std::max(window.kernelEnd + kAfterKernelNs, window.poppedNs);
   return std::ranges::none_of(window.others, [&](const auto& entry) { return entry.second < until && same(entry.first); });
 }
 

@@ -2,7 +2,7 @@
 // What exact mode measured: counter data images of the guests, the check that each ranged launch had its GPU to itself,
 // and the values. The guest cannot know what else ran on the GPU; the records of all processes can, so the check is
 // made here, after the last of them: no other kernel, copy or memset of that GPU may overlap [range opened, end of the
-// kernel + 20 us]. Used by the writer thread only.
+// kernel + 20 us], nor begin before the range was closed: it would count in it. Used by the writer thread only.
 #pragma once
 
 #include <cstddef>

@@ -48,6 +48,7 @@ Ranges& ranges() {
 }
 
 [[maybe_unused]] void waitForIdleGpu(std::int64_t longer) {
+  if (std::getenv("FAKE_CUPTI_HASTY_RANGES") != nullptr) return;
   while (nowNs() < busyUntilNs() + longer) usleep(20);
 }
 

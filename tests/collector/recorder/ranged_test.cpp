@@ -94,7 +94,7 @@ class Ranged : public testing::Test {
         kPid, bytes, [](std::int64_t t) { return t; }, [](std::uint32_t id) { return std::int64_t{id}; });
   }
   // The ranged launch 7 runs from 100 to 200 us, its range is open from 90 us on.
-  bool takeOne() { return take(record({launch(7, 90 * kUs, 900 * kUs)}, {0.5})); }
+  bool takeOne() { return take(record({launch(7, 90 * kUs, 205 * kUs)}, {0.5})); }
   void see(std::vector<KernelRow> kernels) {
     RowBatch rows;
     rows.kernels = std::move(kernels);
@@ -148,7 +148,7 @@ TEST_P(RangedBeside, DecidesWhetherItCounts) {
       if (kind == 's') rows.memsets.push_back(fill(MemsetRow{}));
       if (rowsFirst) ranged.see(rows, {}, 0);
       ASSERT_TRUE(ranged.take(
-          kPid, record({launch(7, 90 * kUs, 900 * kUs)}, {0.5}), [](std::int64_t t) { return t; },
+          kPid, record({launch(7, 90 * kUs, 205 * kUs)}, {0.5}), [](std::int64_t t) { return t; },
           [](std::uint32_t id) { return std::int64_t{id}; }));
       if (!rowsFirst) ranged.see(rows, {}, 0);
       // Device 0 of both processes is GPU 4, the second process' device 1 is GPU 5, its device 2 nobody knows.
@@ -173,6 +173,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Beside{"of another process, who knows where", 120 * kUs, 130 * kUs, kOtherPid, 2, false}),
     [](const auto& beside) { return "case" + std::to_string(beside.index); });
 
+TEST_F(Ranged, WorkThatBeginsBeforeTheRangeIsClosedCountsInIt) {
+  ASSERT_TRUE(take(record({launch(7, 90 * kUs, 500 * kUs)}, {0.5})));
+  see({kernel(7, 100 * kUs, 200 * kUs), kernel(8, 499 * kUs, 600 * kUs)});
+  EXPECT_EQ(finish().overlapped, 1);
+}
+
 TEST_F(Ranged, LaunchWithoutRecordIsNotTrusted) {
   ASSERT_TRUE(takeOne());
   see({kernel(8, 100 * kUs, 200 * kUs, kOtherPid)});
@@ -182,20 +188,20 @@ TEST_F(Ranged, LaunchWithoutRecordIsNotTrusted) {
 }
 
 TEST_F(Ranged, FailedLaunchIsNone) {
-  ASSERT_TRUE(take(record({launch(7, 90 * kUs, 900 * kUs, wire::kRangeFailed)}, {0.5})));
+  ASSERT_TRUE(take(record({launch(7, 90 * kUs, 205 * kUs, wire::kRangeFailed)}, {0.5})));
   see({kernel(7, 100 * kUs, 200 * kUs)});
   EXPECT_EQ(finish().launches, 0);
 }
 
 TEST_F(Ranged, ValueThatIsNoNumberIsLeftOut) {
-  ASSERT_TRUE(take(record({launch(7, 90 * kUs, 900 * kUs)}, {std::numeric_limits<double>::quiet_NaN()})));
+  ASSERT_TRUE(take(record({launch(7, 90 * kUs, 205 * kUs)}, {std::numeric_limits<double>::quiet_NaN()})));
   see({kernel(7, 100 * kUs, 200 * kUs)});
   EXPECT_TRUE(finish().values.empty());
 }
 
 TEST_F(Ranged, EachRangeHasItsOwnValue) {
-  ASSERT_TRUE(take(record({launch(7, 90 * kUs, 900 * kUs), launch(8, 1090 * kUs, 1900 * kUs)}, {1, 2})));
-  ASSERT_TRUE(take(record({launch(9, 2090 * kUs, 2900 * kUs)}, {3})));
+  ASSERT_TRUE(take(record({launch(7, 90 * kUs, 205 * kUs), launch(8, 1090 * kUs, 1205 * kUs)}, {1, 2})));
+  ASSERT_TRUE(take(record({launch(9, 2090 * kUs, 2205 * kUs)}, {3})));
   see({kernel(7, 100 * kUs, 200 * kUs), kernel(8, 1100 * kUs, 1200 * kUs), kernel(9, 2100 * kUs, 2200 * kUs)});
   const auto outcome = finish();
   ASSERT_EQ(outcome.values.size(), 6u);
@@ -206,7 +212,7 @@ TEST_F(Ranged, EachRangeHasItsOwnValue) {
 }
 
 TEST_F(Ranged, DamagedRecordsAreRefused) {
-  const auto good = record({launch(7, 90 * kUs, 900 * kUs)}, {0.5});
+  const auto good = record({launch(7, 90 * kUs, 205 * kUs)}, {0.5});
   const auto broken = [&](auto change) {
     auto bytes = good;
     change(*reinterpret_cast<wire::RangedImageRecord*>(bytes.data()));
