@@ -23,6 +23,23 @@ std::vector<std::string_view> split(std::string_view list) {
 
 }  // namespace
 
+bool wantsExact(std::string_view value) {
+  const auto words = split(value);
+  return std::find(words.begin(), words.end(), "exact") != words.end();
+}
+
+// 12 configurations is what "full" comes to on GH100 and GB202, 3 is the most for "basic"; 1.2 ms a ranged launch and
+// 8 ms a change were measured on an H200 (docs/performance.md).
+std::string exactCost(std::string_view metrics, std::int64_t launchesPerKernel) {
+  const bool full = metrics == "full";
+  const int configurations = full ? 12 : 3;
+  const double perKernelMs = configurations * static_cast<double>(launchesPerKernel) * 1.2;
+  return fmt::format(
+      "exact mode: {} {} configurations, {} launches of each kernel for each; about {:.0f} ms per distinct kernel and {:.0f} s "
+      "for setting up, everything else at full speed; a measured launch waits for an idle GPU",
+      full ? "about" : "at most", configurations, launchesPerKernel, perKernelMs, full ? 3.0 : 1.0);
+}
+
 std::string whyNoSuchCounters(std::string_view value) {
   auto words = split(value);
   const auto has = [&](std::string_view word) { return std::find(words.begin(), words.end(), word) != words.end(); };
@@ -38,7 +55,6 @@ std::string whyNoSuchCounters(std::string_view value) {
   if (std::adjacent_find(words.begin(), words.end()) != words.end()) return " (each at most once)";
   // What could, but is not built.
   if (has("pc")) return " (pc is not in this version)";
-  if (has("exact")) return " (exact is not in this version)";
   return "";
 }
 

@@ -46,8 +46,16 @@ constexpr OptionSpec kOptions[] = {
      "(13.4 Update 1), =force everywhere",
      kRecord},
     {Opt::counters, "--counters", 0, choice, "HOW", kCountersChoices, "WARPMETER_COUNTERS", "sample",
-     "counters of the GPU: sample = over the whole GPU while the application runs at its full speed; where the system does "
-     "not permit it the recording goes on without and says why",
+     "counters of the GPU: sample = over the whole GPU while the application runs at its full speed; exact = around single "
+     "launches, which wait for an idle GPU (not for programs whose kernels wait for each other or for the host); where the "
+     "system does not permit it the recording goes on without and says why",
+     kRecord},
+    {Opt::launchesPerKernel, "--launches-per-kernel", 0, whole, "N", "", "", "3",
+     "exact: launches of each distinct kernel to measure with each set of metrics, after its first launch; at most 100",
+     kRecord},
+    {Opt::metrics, "--metrics", 0, choice, "SET", "basic|full", "", "basic",
+     "exact: basic = occupancy, DRAM, instructions, pipes, issue, L2, L1; full = also stall reasons and more, at about four "
+     "times the cost",
      kRecord},
     {Opt::samplerCpu, "--sampler-cpu", 0, cores, "CORES", "", "WARPMETER_SAMPLER_CPU", "0.5",
      "CPU cores that sampling may use, 0.05 to 8: more gives more samples", kRecord},
@@ -166,6 +174,7 @@ constexpr EnvironmentSpec kEnvironment[] = {
     {"XDG_RUNTIME_DIR", "where the recorder's socket lies; without it the temporary folder is used"},
     {"WARPMETER_SOCKET", "set by record for the application: the recorder's socket"},
     {"WARPMETER_RUN", "set by record for the application: the run id"},
+    {"WARPMETER_EXACT", "set by record --counters exact for the application: launches per kernel"},
     {"WARPMETER_LAUNCH_LATENCY", "set by record --launch-latency for the application"},
     {"CUDA_INJECTION64_PATH",
      "set by record for the application: Warpmeter's library, loaded by the CUDA driver"},

@@ -25,6 +25,8 @@ enum class Opt : std::uint8_t {
   launchLatency,
   counters,
   samplerCpu,
+  launchesPerKernel,
+  metrics,
   noNvtx,
   cupti,
   quiet,

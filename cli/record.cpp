@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/app_process.h"
+#include "cli/counters_option.h"
 #include "cli/environment.h"
 #include "cli/exit_codes.h"
 #include "cli/installation.h"
@@ -54,6 +55,20 @@ void sayWhoIsReplaced(const Arguments& arguments, const Installation& where) {
   }
 }
 
+std::int64_t launchesPerKernel(const Arguments& arguments) {
+  return arguments.whole(Opt::launchesPerKernel).value_or(3);
+}
+
+// Options that mean nothing together, or "".
+std::string contradiction(const Arguments& arguments) {
+  if (launchesPerKernel(arguments) > kMostLaunchesPerKernel)
+    return fmt::format("--launches-per-kernel takes at most {}", kMostLaunchesPerKernel);
+  if (wantsExact(arguments.text(Opt::counters))) return "";
+  for (const Opt option : {Opt::launchesPerKernel, Opt::metrics})
+    if (arguments.has(option)) return fmt::format("{} needs --counters exact or sample,exact", specOf(option).name);
+  return "";
+}
+
 std::vector<std::string> environmentFor(const Arguments& arguments, const Installation& where,
                                         const RecorderProcess& recorder) {
   std::map<std::string, std::optional<std::string>> changes{
@@ -61,6 +76,7 @@ std::vector<std::string> environmentFor(const Arguments& arguments, const Instal
       {wire::kEnvSocket, recorder.socket()},
       {wire::kEnvRun, recorder.runId()},
       {wire::kEnvLaunchLatency, std::nullopt},
+      {wire::kEnvExact, std::nullopt},
   };
   if (!arguments.has(Opt::noNvtx))
     changes["NVTX_INJECTION64_PATH"] = where.injectLibrary();
@@ -68,6 +84,7 @@ std::vector<std::string> environmentFor(const Arguments& arguments, const Instal
     changes["NVTX_INJECTION64_PATH"] = std::nullopt;
   if (arguments.has(Opt::launchLatency))
     changes[wire::kEnvLaunchLatency] = arguments.text(Opt::launchLatency) == "force" ? "force" : "1";
+  if (wantsExact(arguments.text(Opt::counters))) changes[wire::kEnvExact] = std::to_string(launchesPerKernel(arguments));
   if (arguments.has(Opt::api)) changes[wire::kEnvApi] = arguments.text(Opt::api);
   if (arguments.has(Opt::flushMs)) changes[wire::kEnvFlushMs] = arguments.text(Opt::flushMs);
   if (arguments.has(Opt::cupti)) changes[wire::kEnvCuptiPath] = arguments.text(Opt::cupti);
@@ -104,6 +121,7 @@ Result<RecorderProcess> startRecorder(const Installation& where, const Arguments
 }  // namespace
 
 int runRecord(const Arguments& arguments) {
+  if (const auto wrong = contradiction(arguments); !wrong.empty()) return refuse(Error{ErrorKind::usage, wrong});
   // Everything that can be wrong beforehand is found out before a file is made.
   auto program = findProgram(arguments.command.at(0));
   if (!program) return startFailure(program.error());
@@ -113,6 +131,8 @@ int runRecord(const Arguments& arguments) {
   auto recorder = startRecorder(where, arguments, *output);
   if (!recorder) return refuse(recorder.error());
   sayWhoIsReplaced(arguments, where);
+  if (wantsExact(arguments.text(Opt::counters)))
+    say(arguments, exactCost(arguments.has(Opt::metrics) ? arguments.text(Opt::metrics) : "basic", launchesPerKernel(arguments)));
 
   std::fflush(nullptr);
   auto end = runApplication(*program, arguments.command, environmentFor(arguments, where, *recorder),

@@ -81,6 +81,8 @@ std::string countersText(const wire::Summary& s) {
     const auto text = fmt::format("counters sampled, {}", counted(s.samples, "sample"));
     return said.empty() ? text : fmt::format("{} ({})", text, said);
   }
+  if (id == "ranged") return said.starts_with("exact mode: ") ? said : "counters of single launches; " + said;
+  if (id == "sampled,ranged") return fmt::format("counters sampled, {} ({})", counted(s.samples, "sample"), said);
   // The sampler's own line comes with what to do about it.
   if (!said.empty()) return "no counters: " + said;
   const auto reason = analyzer::reasonFromId(id);

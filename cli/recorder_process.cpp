@@ -62,6 +62,7 @@ std::vector<std::string> recorderCommand(const Installation& where, const Argume
   if (const auto v = a.bytes(Opt::maxMemory)) add("--max-memory", std::to_string(*v));
   if (const auto v = a.bytes(Opt::maxSize)) add("--max-size", std::to_string(*v));
   add("--counters", a.has(Opt::counters) ? a.text(Opt::counters) : std::string(specOf(Opt::counters).fallback));
+  if (a.has(Opt::metrics)) add("--metrics", a.text(Opt::metrics));
   if (a.has(Opt::samplerCpu)) add("--sampler-cpu", a.text(Opt::samplerCpu));
   return words;
 }

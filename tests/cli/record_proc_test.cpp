@@ -130,6 +130,31 @@ TEST_F(RecordTest, TellsTheRecorderAboutCounters) {
   EXPECT_THAT(program_.text("e.wm.sqlite.log"), HasSubstr("--counters\nnone\n"));
 }
 
+TEST_F(RecordTest, ExactModeIsToldToBothSidesAndPricedBefore) {
+  auto r = sh("env", {"--counters", "exact", "-o", "x1.wm.sqlite"});
+  EXPECT_THAT(r.out, HasSubstr("WARPMETER_EXACT=3\n"));
+  EXPECT_THAT(r.err, HasSubstr("at most 3 configurations, 3 launches of each kernel for each; about 11 ms per distinct kernel"));
+  EXPECT_THAT(program_.text("x1.wm.sqlite.log"), HasSubstr("--counters\nexact\n"));
+  r = sh("env", {"--counters", "sample,exact", "--metrics", "full", "--launches-per-kernel", "5", "-o", "x2.wm.sqlite"});
+  EXPECT_THAT(r.out, HasSubstr("WARPMETER_EXACT=5\n"));
+  EXPECT_THAT(r.err, HasSubstr("about 12 configurations, 5 launches"));
+  EXPECT_THAT(program_.text("x2.wm.sqlite.log"), HasSubstr("--counters\nsample,exact\n--metrics\nfull\n"));
+  r = sh("env", {"--quiet", "-o", "x3.wm.sqlite"}, {"WARPMETER_EXACT=9"});
+  EXPECT_THAT(r.out, ::testing::Not(HasSubstr("WARPMETER_EXACT"))) << "only what this run asks for";
+}
+
+TEST_F(RecordTest, ExactModesOptionsMeanNothingWithoutIt) {
+  for (const char* option : {"--metrics=full", "--launches-per-kernel=2"}) {
+    auto r = sh("echo ran", {option, "-o", "y.wm.sqlite"});
+    EXPECT_EQ(r.exitCode(), 2) << option;
+    EXPECT_THAT(r.err, HasSubstr("needs --counters exact"));
+    EXPECT_EQ(r.out, "");
+  }
+  auto r = sh("echo ran", {"--counters=exact", "--launches-per-kernel=101", "-o", "y.wm.sqlite"});
+  EXPECT_EQ(r.exitCode(), 2);
+  EXPECT_THAT(r.err, HasSubstr("at most 100"));
+}
+
 TEST_F(RecordTest, SetsTheApplicationsEnvironmentOnly) {
   auto r = sh("env", {"--api", "all", "--flush-ms", "50", "--launch-latency=force", "-o", "e.wm.sqlite"},
               {"KEPT=1"});

@@ -189,6 +189,10 @@ TEST(RecordSummary, SaysHowManySamplesOrWhyNone) {
   EXPECT_EQ(countersLine("sampled", "", 1'234'567), "counters sampled, 1 234 567 samples");
   EXPECT_EQ(countersLine("sampled", "the sampler was ended by signal 9", 10),
             "counters sampled, 10 samples (the sampler was ended by signal 9)");
+  EXPECT_EQ(countersLine("ranged", "exact mode: 24 launches of 4 kernels measured one by one"),
+            "exact mode: 24 launches of 4 kernels measured one by one");
+  EXPECT_EQ(countersLine("sampled,ranged", "exact mode: 24 launches of 4 kernels measured one by one", 10),
+            "counters sampled, 10 samples (exact mode: 24 launches of 4 kernels measured one by one)");
   EXPECT_EQ(countersLine("no_permission", "counters are not permitted for this user (CUPTI 35): run as root"),
             "no counters: counters are not permitted for this user (CUPTI 35): run as root");
   EXPECT_EQ(countersLine("no_permission", ""), "no counters: the counters are not permitted for this user; run as root, "
