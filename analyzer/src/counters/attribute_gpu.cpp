@@ -9,6 +9,7 @@
 #include "src/counters/alone.h"
 #include "src/counters/fit.h"
 #include "src/counters/interval.h"
+#include "src/parallel.h"
 
 namespace warpmeter::analyzer {
 namespace {
@@ -20,7 +21,7 @@ constexpr double kAloneShare = 0.5;  // of a kernel's sampled launches: then tho
 constexpr std::size_t kTrialSamples = 200'000;  // for the fits that only show how much the result moves
 // How far the model may be wrong, in units of how far two models differ; set by simulation
 // (docs/accuracy.md).
-constexpr double kModelFactor = 1.4;
+constexpr double kModelFactor = 1.0;
 // An interval wider than this says nothing: points of a percentage; part of an amount.
 constexpr double kWidestPoints = 30, kWidestPart = 1.0;
 // ... unless it is narrow beside the largest rate of any kernel of the run (bytes of a kernel that moves next
@@ -194,9 +195,15 @@ GpuMetrics attributeGpu(GpuWork& work, std::stop_token stop) {
   const Layout layout = Layout::of(work.schedule, out.sight.kinds);
   const auto systematic = systematicOf(work, plans, layout, out.sight, clock, stop);
   PlannedFit fit(work, plans, layout, out.sight, stop);
-  fit.run(0, 1);
   AloneSeries alone;
-  for (const SeriesView& s : work.series) alone.of.push_back(stretchesOf(work.schedule, s, stop));
+  alone.of.resize(work.series.size());
+  parallelFor(work.series.size() + 1, work.threads, [&](std::size_t i) {
+    if (i == 0) {
+      fit.run(0, 1);
+    } else {
+      alone.of[i - 1] = stretchesOf(work.schedule, work.series[i - 1], stop);
+    }
+  });
 
   for (std::size_t p = 0; p < plans.size(); ++p) {
     if (stop.stop_requested()) return out;

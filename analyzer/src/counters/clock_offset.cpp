@@ -15,7 +15,7 @@ constexpr std::int64_t kLowestNs = -2'000, kHighestNs = 4'000;
 constexpr std::int64_t kCoarseNs = 500, kFineNs = 100;
 constexpr std::size_t kSamples = 40'000;  // enough to see 0.1 us; each shift costs a pass over them
 // What the model of a launch's edges leaves open (docs/accuracy.md).
-constexpr double kModelNs = 200;
+constexpr double kModelNs = 120;
 
 RoleSet sensitiveRoles(const std::vector<SeriesView>& series) {
   RoleSet any;

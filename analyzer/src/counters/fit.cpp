@@ -78,12 +78,15 @@ void Fit::accumulate(std::int64_t shiftNs, std::size_t stride) {
       s.xy.assign(kRoles * n, 0);
       s.yy.assign(kRoles, 0);
     }
+    std::vector<std::size_t> counted;
+    for (std::size_t r = 0; r < kRoles; ++r) {
+      if (series.column[r]) counted.push_back(r);
+    }
     const auto add = [&](std::size_t i, std::span<const Regressor> row, double weight) {
       SampleSums& out = sums[series.use[i] == SampleUse::concurrent];
       out.gram.add(row, weight);
       ++out.samples;
-      for (std::size_t r = 0; r < kRoles; ++r) {
-        if (!series.column[r]) continue;
+      for (const std::size_t r : counted) {
         const double y = series.value(r, i), wy = weight * y;
         out.yy[r] += wy * y;
         for (const Regressor& x : row) out.xy[r * n + x.first] += wy * x.second;

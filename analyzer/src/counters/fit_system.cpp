@@ -84,6 +84,19 @@ void Fit::System::addScore(std::size_t block, const SeriesView& series, std::siz
                            std::span<const std::uint32_t> kindOf, std::vector<GramSum>& claims) {
   const auto n = static_cast<std::size_t>(observed.rows());
   claims.resize(roles.size());
+  if (row.size() == 1 && kindOf[row[0].first] < kinds) {  // most samples: one part of one launch
+    const auto [unknown, us] = row[0];
+    const std::uint32_t kind = kindOf[unknown];
+    for (std::size_t k = 0; k < roles.size(); ++k) {
+      const double rate = rates[roles[k]][unknown];
+      const auto rest = static_cast<float>(series.value(roles[k], sample) - rate * us);
+      scores[(block * roles.size() + k) * n + unknown] += rest * static_cast<float>(weight * us);
+      if (rate <= 0) continue;
+      left[(block * roles.size() + k) * kinds + kind] += rest;
+      claims[k].add(kind, unknown, us);
+    }
+    return;
+  }
   for (std::size_t k = 0; k < roles.size(); ++k) {
     const Eigen::VectorXd& rate = rates[roles[k]];
     double expected = 0;

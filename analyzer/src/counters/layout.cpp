@@ -8,8 +8,8 @@ namespace warpmeter::analyzer {
 namespace {
 
 constexpr double kShortestPartUs = 0.25;  // finer than the clock offset is known makes no sense
-constexpr double kEdgeRate = 0.75, kEdgeSpread = 0.35, kInnerSpread = 0.25;
-constexpr double kSampleNoise = 0.15;  // of a sample's count, relative: how much an expectation weighs
+constexpr double kEdgeRate = 0.75, kEdgeSpread = 0.25, kInnerSpread = 0.2;
+constexpr double kSampleNoise = 0.07;  // of a sample's count, relative: how much an expectation weighs
 
 // How finely launches are cut. A launch's edges are about 1.5 us long, in short kernels a part of them.
 struct Cut {
@@ -98,6 +98,7 @@ void rowOf(const Layout& layout, const Schedule& schedule, const SampleWalk& wal
     const double from = static_cast<double>(piece.fromNs - op.startNs) * perNs;
     const double to = static_cast<double>(piece.toNs - op.startNs) * perNs;
     for (std::uint32_t p = 0; p < parts.count; ++p) {
+      if (parts.edge[p] >= to) break;
       const double share = std::min(to, parts.edge[p + 1]) - std::max(from, parts.edge[p]);
       if (share > 0) add(parts.first + p, share * parts.durationUs);
     }

@@ -32,6 +32,10 @@ void GramSum::appendTo(std::vector<Eigen::Triplet<double>>& out) const {
 }
 
 void GramSum::addAt(std::uint64_t key, double value) {
+  if (cells_[last_].key == key) {
+    cells_[last_].sum += value;
+    return;
+  }
   const std::size_t mask = cells_.size() - 1;
   std::size_t at = (key * 0x9e3779b97f4a7c15 >> 32) & mask;
   while (cells_[at].key != key) {
@@ -47,12 +51,13 @@ void GramSum::addAt(std::uint64_t key, double value) {
     at = (at + 1) & mask;
   }
   cells_[at].sum += value;
+  last_ = at;
 }
 
 void GramSum::grow() {
   std::vector<Cell> old(cells_.size() * 2);
   old.swap(cells_);
-  used_ = 0;
+  used_ = last_ = 0;
   for (const Cell& c : old) {
     if (c.key != kEmpty) addAt(c.key, c.sum);
   }

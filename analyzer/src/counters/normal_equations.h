@@ -37,7 +37,8 @@ class GramSum {
   void addAt(std::uint64_t key, double value);
   void grow();
   std::vector<Cell> cells_{std::vector<Cell>(1024)};
-  std::size_t used_ = 0;
+  std::size_t used_ = 0,
+              last_ = 0;  // last_: cell of the last addition; samples that follow each other are alike
 };
 
 }  // namespace warpmeter::analyzer

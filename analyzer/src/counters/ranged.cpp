@@ -9,6 +9,7 @@
 
 #include "src/counters/attribute_gpu.h"
 #include "src/counters/interval.h"
+#include "warpmeter/analyzer/occupancy.h"
 
 namespace warpmeter::analyzer {
 namespace {
@@ -27,10 +28,10 @@ std::map<LaunchKey, Launch> launchesOf(const ProfileView& view, const std::set<L
     for (std::size_t i = 0; i < lane.kernels.size(); ++i) {
       const LaunchKey key{lane.process, lane.kernels.correlation[i]};
       if (!wanted.contains(key)) continue;
-      const std::int64_t warps = view.gpus()[lane.gpu].info.maxWarpsPerSm;
+      const auto limits = deviceLimits(view.gpus()[lane.gpu].info);
       const Launch launch{view.configs()[lane.kernels.config[i]].distinct,
                           static_cast<double>(lane.kernels.durationNs(i)),
-                          isNull(warps) ? 0.0 : static_cast<double>(warps)};
+                          limits ? static_cast<double>(limits->maxWarpsPerSm) : 0.0};
       if (!out.emplace(key, launch).second) twice.insert(key);
     }
   }

@@ -8,6 +8,7 @@
 #include "src/counters/ranged.h"
 #include "src/counters/unknown_work.h"
 #include "warpmeter/analyzer/counters.h"
+#include "warpmeter/analyzer/occupancy.h"
 #include "warpmeter/analyzer/statistics.h"
 
 namespace warpmeter::analyzer {
@@ -75,8 +76,7 @@ Gpu collect(const ProfileView& view, std::uint32_t gpu) {
   UnknownWork unknown = unknownWorkOf(view, gpu);
   out.work.unknown = std::move(unknown.when);
   out.work.unknownAnywhere = unknown.anywhere;
-  const std::int64_t warps = view.gpus()[gpu].info.maxWarpsPerSm;
-  if (!isNull(warps)) out.work.maxWarpsPerSm = static_cast<double>(warps);
+  if (const auto limits = deviceLimits(view.gpus()[gpu].info)) out.work.maxWarpsPerSm = limits->maxWarpsPerSm;
   return out;
 }
 
@@ -200,6 +200,8 @@ Result<CounterSummary> summarizeCounters(const ProfileView& view, std::stop_toke
   if (!quality.any) {
     quality.reason = none;
     quality.reasonText = text;
+  } else {
+    none = Reason::notRecorded;  // of single metrics: no set has their counters
   }
 
   Summary summary(view);
