@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "callbacks.h"
+#include "kernel_table.h"
+#include "launch.h"
 #include "nvtx.h"
 #include "nvtx_types.h"
 #include "session.h"
@@ -131,6 +133,24 @@ void requestBuffer(benchmark::State& state) {
   state.counters["pool empty"] = static_cast<double>(gSession.header->poolEmpty.load());
 }
 BENCHMARK(requestBuffer)->Iterations(20000);
+
+// Exact mode, a launch of a kernel that has been measured already: its key and its entry, enter and exit apart.
+void knownLaunch(benchmark::State& state) {
+  static counters::KernelTable table;
+  const auto kernels = static_cast<std::uint32_t>(state.range(0));
+  std::uint32_t n = 0;
+  for (auto _ : state) {
+    const cuLaunchKernel_params parameters{nullptr, n++ % kernels + 1, 1, 1, 256, 1, 1, 0, nullptr, nullptr, nullptr};
+    CUpti_CallbackData call{};
+    call.functionParams = &parameters;
+    const counters::Launch launch = counters::readLaunch(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, call);
+    bool fresh = false;
+    counters::Kernel* kernel = table.find(launch.key, fresh);
+    kernel->launches.fetch_add(1, std::memory_order_relaxed);
+    benchmark::DoNotOptimize(kernel);
+  }
+}
+BENCHMARK(knownLaunch)->Arg(1)->Arg(50)->Arg(3000);
 
 void pushAndPop(benchmark::State& state) {
   const auto push = reinterpret_cast<nvtxRangePushA_impl_fntype>(gCore[NVTX_CBID_CORE_RangePushA]);
