@@ -21,6 +21,8 @@ int runVerb(const Arguments& arguments) {
       return runOccupancy(arguments);
     case Verb::doctor:
       return runDoctor(arguments);
+    case Verb::calibrate:
+      return runCalibrate(arguments);
     case Verb::kernelsList:
       return runKernelsList(arguments);
     case Verb::kernelsRun:

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
+#include "cli/counters_probe.h"
 #include "cli/environment.h"
 #include "cli/exit_codes.h"
 #include "cli/json.h"
@@ -94,7 +96,8 @@ void printRows(const std::vector<Row>& rows, const Style& style) {
   }
 }
 
-Json toJson(const Diagnosis& d, const GpuProbe& probe, const SelfTest& test, int code) {
+Json toJson(const Diagnosis& d, const GpuProbe& probe, const CountersProbe& counters, const SelfTest& test,
+            int code) {
   Json json = jsonFor("doctor");
   json["exitCode"] = code;
   json["canRecord"] = d.canRecord;
@@ -112,6 +115,14 @@ Json toJson(const Diagnosis& d, const GpuProbe& probe, const SelfTest& test, int
                                 {"computeMinor", g.computeMinor},
                                 {"smCount", g.smCount},
                                 {"mig", g.mig}});
+  json["counters"] = Json::array();
+  for (const auto& c : counters.gpus)
+    json["counters"].push_back(Json{{"uuid", c.uuid},
+                                    {"chip", c.chip},
+                                    {"available", c.available},
+                                    {"reason", c.reason.empty() ? Json(nullptr) : Json(c.reason)},
+                                    {"text", c.text},
+                                    {"sets", c.sets}});
   json["selfTest"] = Json{{"possible", test.possible},        {"expectedLaunches", kSelfTestLaunches},
                           {"launches", test.launches},        {"durationNs", test.durationNs},
                           {"problem", test.problem},          {"cuptiPath", test.cuptiPath},
@@ -191,8 +202,12 @@ int runDoctor(const Arguments& arguments) {
   d.rows.push_back(cuptiRow(test));
   d.rows.push_back(tracingRow(test, probe));
   d.canRecord = test.recorded;
-  d.rows.push_back(countersRow(probe));
-  d.countersPermitted = d.rows.back().health == Health::ok && !probe.gpus.empty();
+  CountersProbe counters;
+  if (!probe.gpus.empty()) counters = probeCounters(where);
+  auto counterRows = countersRows(counters);
+  d.countersPermitted = std::all_of(counterRows.begin(), counterRows.end(),
+                                    [](const Row& row) { return row.health == Health::ok; });
+  for (auto& row : counterRows) d.rows.push_back(std::move(row));
   for (auto& row : holderRows(where)) d.rows.push_back(std::move(row));
   d.rows.push_back(hostRow());
   d.rows.push_back(outputRow());
@@ -200,7 +215,7 @@ int runDoctor(const Arguments& arguments) {
   const bool required = arguments.text(Opt::require) == "counters";
   const int code = !d.canRecord || (required && !d.countersPermitted) ? kImpossible : kOk;
   if (arguments.has(Opt::json)) {
-    std::fputs(printed(toJson(d, probe, test, code)).c_str(), stdout);
+    std::fputs(printed(toJson(d, probe, counters, test, code)).c_str(), stdout);
   } else {
     printRows(d.rows, styleFor(STDOUT_FILENO));
     fmt::print("{}\n", verdict(d, code, required));

@@ -41,7 +41,6 @@ inline constexpr std::int64_t kSelfTestLaunches = 1000;
 SelfTest runSelfTest(const Installation& where);
 
 std::vector<Row> gpuRows(const GpuProbe& probe);
-Row countersRow(const GpuProbe& probe);
 std::vector<Row> holderRows(const Installation& where);
 Row hostRow();
 Row outputRow();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that need no GPU: permission for counters, other tools, the host, the output folder.
+// Checks that need no GPU: other tools, the host, the output folder.
 #include <fmt/format.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
@@ -42,12 +42,6 @@ std::string valueOf(const std::string& content, std::string_view name, char sepa
     return std::string(line);
   }
   return "";
-}
-
-bool hasSysAdmin() {
-  constexpr int kCapSysAdmin = 21;
-  const auto effective = valueOf(contentOf("/proc/self/status"), "CapEff", ':');
-  return (std::strtoull(effective.c_str(), nullptr, 16) >> kCapSysAdmin & 1) != 0;
 }
 
 struct Holder {
@@ -105,31 +99,6 @@ bool onWsl() {
   std::transform(version.begin(), version.end(), version.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return version.find("microsoft") != std::string::npos;
-}
-
-Row countersRow(const GpuProbe& probe) {
-  Row row{Health::warn, "counters", "", {}};
-  const auto adminOnly = valueOf(contentOf("/proc/driver/nvidia/params"), "RmProfilingAdminOnly", ':');
-  if (onWsl()) {
-    row.text = "not available under WSL: occupancy and bound will be \"not measured\"";
-  } else if (adminOnly == "0") {
-    row.health = Health::ok;
-    row.text = "permitted for every user (RmProfilingAdminOnly is 0)";
-  } else if (adminOnly == "1" && hasSysAdmin()) {
-    row.health = Health::ok;
-    row.text =
-        "permitted for this user only as administrator (RmProfilingAdminOnly is 1, CAP_SYS_ADMIN is there)";
-  } else if (adminOnly == "1") {
-    row.text =
-        "not permitted for this user (RmProfilingAdminOnly is 1): occupancy and bound will be \"not "
-        "measured\"";
-    row.remedy = {"run as root, or on the host: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in",
-                  "/etc/modprobe.d/nvidia.conf, then reload the driver; container: --cap-add SYS_ADMIN"};
-  } else {
-    row.text = probe.gpus.empty() ? "not known without a driver"
-                                  : "not known: /proc/driver/nvidia/params cannot be read here";
-  }
-  return row;
 }
 
 std::vector<Row> holderRows(const Installation& where) {

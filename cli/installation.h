@@ -10,6 +10,8 @@ struct Installation {
   std::filesystem::path prefix;  // the folder above bin/
   std::filesystem::path self() const { return prefix / "bin/warpmeter"; }
   std::filesystem::path recorder() const { return prefix / "libexec/warpmeter/warpmeter-recorder"; }
+  std::filesystem::path sampler() const { return prefix / "libexec/warpmeter/warpmeter-sampler"; }
+  std::filesystem::path calibrate() const { return prefix / "libexec/warpmeter/warpmeter-calibrate"; }
   std::filesystem::path injectLibrary() const { return prefix / "lib/warpmeter/libwarpmeter_inject.so"; }
   std::filesystem::path kernels() const { return prefix / "lib/warpmeter/kernels"; }
 };

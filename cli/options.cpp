@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kRecord = verbBit(Verb::record), kReport = verbBit(Verb::report),
                         kOccupancy = verbBit(Verb::occupancy), kDoctor = verbBit(Verb::doctor),
-                        kList = verbBit(Verb::kernelsList), kRun = verbBit(Verb::kernelsRun);
+                        kCalibrate = verbBit(Verb::calibrate), kList = verbBit(Verb::kernelsList), kRun = verbBit(Verb::kernelsRun);
 constexpr std::uint32_t kEvery = verbBit(Verb::count) - 1;
 
 using enum ValueKind;
@@ -91,16 +91,17 @@ constexpr OptionSpec kOptions[] = {
     {Opt::sms, "--sms", 0, whole, "N", "", "", "a common GPU of that capability",
      "multiprocessors of the GPU, for waves", kOccupancy},
 
-    // doctor, kernels
+    // doctor, calibrate, kernels
     {Opt::require, "--require", 0, choice, "WHAT", "counters", "", "", "exit with 4 when WHAT does not work",
      kDoctor},
+    {Opt::gpu, "--gpu", 0, index, "N", "", "", "every GPU", "the GPU to measure, by its CUDA number", kCalibrate},
     {Opt::variant, "--variant", 0, text, "V", "", "", "the program's first", "variant of the kernel program",
      kRun},
     {Opt::recordRun, "--record", 0, flag, "", "", "", "", "record the run and print where the file is", kRun},
 
     // several
     {Opt::json, "--json", 0, flag, "", "", "", "", "print JSON (docs/VERB.schema.json)",
-     kReport | kOccupancy | kDoctor | kList},
+     kReport | kOccupancy | kDoctor | kCalibrate | kList},
     {Opt::strict, "--strict", 0, flag, "", "", "", "",
      "exit with 3 when the recording is incomplete (record: and the application exited with 0)",
      kRecord | kReport | kOccupancy},
@@ -129,6 +130,10 @@ constexpr Example kOccupancyExamples[] = {
 constexpr Example kDoctorExamples[] = {
     {"warpmeter doctor", "what works on this machine"},
     {"warpmeter doctor --require counters --json", "for scripts; 4 when counters are not permitted"},
+};
+constexpr Example kCalibrateExamples[] = {
+    {"warpmeter calibrate", "copies, FMA and tensor rates of every GPU, kept for reports"},
+    {"warpmeter calibrate --gpu 0 --json", "one GPU, for scripts"},
 };
 constexpr Example kListExamples[] = {{"warpmeter kernels list", "names, variants and what each one shows"}};
 constexpr Example kRunExamples[] = {
@@ -159,6 +164,12 @@ constexpr VerbSpec kVerbs[] = {
      "Checks GPUs, CUPTI, tracing (by recording a program with 1000 launches), permission for counters, "
      "other tools in the way, the host and the output folder. Each warning comes with its remedy.",
      "0 recording works, 4 no recording possible here or --require not met", kDoctorExamples, 0, 0, false},
+    {Verb::calibrate, "calibrate", "", "measure what the GPUs of this machine can reach",
+     "Measures the memory and the arithmetic of each GPU (a second or two each) and keeps the result per GPU in "
+     "$XDG_DATA_HOME/warpmeter/ceilings.json or ~/.local/share/warpmeter/ceilings.json. Reports of recordings made on "
+     "these GPUs compare kernels with it; without it they use shipped or theoretical ceilings, and say so. Run it on "
+     "an idle GPU.",
+     "0 measured and kept, 2 it failed, 4 no GPU or no CUDA in this build", kCalibrateExamples, 0, 0, false},
     {Verb::kernelsList, "kernels list", "", "list the bundled example programs",
      "Lists the bundled programs: what each one teaches, its variants and what limits it.", "0",
      kListExamples, 0, 0, false},
@@ -171,6 +182,7 @@ static_assert(std::size(kVerbs) == static_cast<std::size_t>(Verb::count));
 
 constexpr EnvironmentSpec kEnvironment[] = {
     {"NO_COLOR", "no colours, also on a terminal"},
+    {"XDG_DATA_HOME", "where calibrate keeps its result; without it ~/.local/share"},
     {"XDG_RUNTIME_DIR", "where the recorder's socket lies; without it the temporary folder is used"},
     {"WARPMETER_SOCKET", "set by record for the application: the recorder's socket"},
     {"WARPMETER_RUN", "set by record for the application: the run id"},

@@ -10,7 +10,7 @@
 
 namespace warpmeter::cli {
 
-enum class Verb : std::uint8_t { record, report, occupancy, doctor, kernelsList, kernelsRun, count };
+enum class Verb : std::uint8_t { record, report, occupancy, doctor, calibrate, kernelsList, kernelsRun, count };
 
 enum class Opt : std::uint8_t {
   output,
@@ -48,6 +48,7 @@ enum class Opt : std::uint8_t {
   carveout,
   sms,
   require,
+  gpu,
   variant,
   recordRun,
   help,
@@ -58,6 +59,7 @@ enum class ValueKind : std::uint8_t {
   flag,            // no value
   text,            // anything but empty
   whole,           // an integer >= 1
+  index,           // an integer >= 0
   bytes,           // 4096, 48K, 1.5G: powers of 1024
   seconds,         // 2, 0.5
   cores,           // 0.05-8

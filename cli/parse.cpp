@@ -171,7 +171,7 @@ std::pair<const VerbSpec*, std::size_t> findVerb(const std::vector<std::string>&
 
 Result<Parsed> parseArguments(const std::vector<std::string>& args) {
   Parsed parsed;
-  if (args.empty()) return usage("", "warpmeter needs a verb: record, report, occupancy, doctor or kernels");
+  if (args.empty()) return usage("", "warpmeter needs a verb: record, report, occupancy, doctor, calibrate or kernels");
   if (args[0] == "--help" || args[0] == "-h") return parsed.print = overviewHelp(), parsed;
   if (args[0] == "--version") return parsed.print = versionLine(), parsed;
   // For packagers and the test that keeps docs/cli.md equal to the table.

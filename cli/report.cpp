@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cstdio>
 
+#include "cli/ceilings_file.h"
 #include "cli/exit_codes.h"
 #include "cli/installation.h"
 #include "cli/progress.h"
@@ -46,13 +47,14 @@ std::string nextLine(const ReportData& data, const ReportOptions& options) {
 
 }  // namespace
 
-Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx) {
+Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx,
+                                std::vector<analyzer::CalibratedGpu> calibrated) {
   using analyzer::Tables;
-  auto tables = Tables::kernels | Tables::copies | Tables::api | Tables::overheads;
+  auto tables = Tables::kernels | Tables::copies | Tables::api | Tables::overheads | Tables::counters;
   if (nvtx) tables = tables | Tables::nvtx;
   auto view = loadView(file, tables);
   if (!view) return std::move(view).error();
-  ReportData data{file, std::move(*view), {}, {}, {}, {}, {}, {}, {}, {}};
+  ReportData data{file, std::move(*view), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   Error error;
   const bool done = take(analyzer::summarizeRun(data.view), data.run, error) &&
                     take(analyzer::summarizeKernels(data.view), data.kernels, error) &&
@@ -60,8 +62,13 @@ Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx) {
                     take(analyzer::concurrencyOfAll(data.view), data.all, error) &&
                     take(analyzer::coldStartsOf(data.view), data.coldStarts, error) &&
                     take(analyzer::summarizeCopies(data.view), data.copies, error) &&
-                    take(analyzer::findAll(data.view), data.findings, error);
+                    take(analyzer::summarizeCounters(data.view), data.counters, error);
   if (!done) return error;
+  data.bounds = analyzer::boundsOf(data.view, data.kernels, data.counters, calibrated);
+  analyzer::Limits limits;
+  limits.calibrated = std::move(calibrated);
+  limits.counters = &data.counters;
+  if (!take(analyzer::findAll(data.view, limits), data.findings, error)) return error;
   if (nvtx) {
     auto summary = analyzer::summarizeNvtx(data.view);
     if (!summary) return std::move(summary).error();
@@ -116,7 +123,12 @@ int runReport(const Arguments& arguments) {
   options.all = arguments.has(Opt::all);
   options.fullNames = arguments.has(Opt::fullNames);
 
-  auto data = gatherReport(file, options.nvtx);
+  std::vector<Calibration> calibrations;
+  if (auto kept = readCalibrations(ceilingsFile()))
+    calibrations = std::move(*kept);
+  else  // the report says which ceilings it uses instead
+    std::fprintf(stderr, "warpmeter: %s\n", harmless(kept.error().message).c_str());
+  auto data = gatherReport(file, options.nvtx, calibratedGpus(calibrations));
   if (!data) return fail(data.error(), Verb::report);
   if (!options.kernel.empty() && matchingFunctions(*data, options.kernel).empty()) {
     std::string names;

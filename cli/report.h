@@ -10,9 +10,11 @@
 #include "cli/json.h"
 #include "cli/text.h"
 #include "warpmeter/analyzer/analysis.h"
+#include "warpmeter/analyzer/bound.h"
 #include "warpmeter/analyzer/cold_start.h"
 #include "warpmeter/analyzer/concurrency.h"
 #include "warpmeter/analyzer/copies.h"
+#include "warpmeter/analyzer/counters.h"
 #include "warpmeter/analyzer/kernel_summary.h"
 #include "warpmeter/analyzer/nvtx_summary.h"
 #include "warpmeter/analyzer/run_summary.h"
@@ -30,6 +32,8 @@ struct ReportData {
   analyzer::CopySummary copies;
   std::optional<analyzer::NvtxSummary> nvtx;  // only when asked for
   analyzer::Findings findings;
+  analyzer::CounterSummary counters;  // quality.any false: the file has none, quality.reason says why
+  analyzer::BoundSummary bounds;      // one for each of counters.kernels
 
   const ProfileReader& reader() const { return *view.sources().front().reader; }
   bool fromNsys() const { return reader().kind() == FileKind::nsys; }
@@ -42,7 +46,9 @@ struct ReportOptions {
   bool window = false;             // warpmeter-gui is installed beside us: name it as a next step
 };
 
-Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx);
+// calibrated: for GPUs whose ceilings the file does not hold.
+Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx,
+                                std::vector<analyzer::CalibratedGpu> calibrated = {});
 
 // Functions that --kernel means, by index into data.kernels.functions: exact short name first, else every
 // name that contains the text.

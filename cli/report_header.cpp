@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/report.h"
+#include "cli/report_counters.h"
 #include "cli/report_text.h"
 #include "warpmeter/analyzer/format.h"
 
@@ -142,7 +143,7 @@ std::string idlePart(const analyzer::ProfileView& view, const analyzer::IdlePart
 }  // namespace
 
 std::string headerText(const ReportData& data, const Style& style) {
-  return titleLine(data, style) + qualityText(data, style) + statusText(data, style);
+  return titleLine(data, style) + qualityText(data, style) + statusText(data, style) + countersHeaderText(data, style);
 }
 
 std::string timeText(const ReportData& data, const Style& style) {

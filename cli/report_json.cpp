@@ -4,6 +4,8 @@
 
 #include "cli/occupancy_text.h"
 #include "cli/report.h"
+#include "cli/report_counters.h"
+#include "cli/report_counters_json.h"
 #include "warpmeter/analyzer/format.h"
 #include "warpmeter/analyzer/metric.h"
 
@@ -43,16 +45,18 @@ Json gpusJson(const ReportData& data) {
   Json out = Json::array();
   for (const auto& g : data.view.gpus()) {
     const auto& i = g.info;
-    out.push_back(Json{{"id", i.id},
-                       {"described", g.described},
-                       {"name", i.name},
-                       {"uuid", i.uuid},
-                       {"computeMajor", intOrNull(i.computeMajor)},
-                       {"computeMinor", intOrNull(i.computeMinor)},
-                       {"smCount", intOrNull(i.smCount)},
-                       {"totalMemoryBytes", intOrNull(i.totalMemory)},
-                       {"memoryBandwidthBytesPerSec", intOrNull(i.memoryBandwidth)},
-                       {"limitsFrom", i.limitSource}});
+    out.push_back(
+        Json{{"id", i.id},
+             {"described", g.described},
+             {"name", i.name},
+             {"uuid", i.uuid},
+             {"computeMajor", intOrNull(i.computeMajor)},
+             {"computeMinor", intOrNull(i.computeMinor)},
+             {"smCount", intOrNull(i.smCount)},
+             {"totalMemoryBytes", intOrNull(i.totalMemory)},
+             {"memoryBandwidthBytesPerSec", intOrNull(i.memoryBandwidth)},
+             {"limitsFrom", i.limitSource},
+             {"ceilings", ceilingsJson(data, static_cast<std::size_t>(&g - data.view.gpus().data()))}});
   }
   return out;
 }
@@ -72,17 +76,18 @@ Json qualityJson(const analyzer::Quality& q) {
                          {"count", intOrNull(c.count)},
                          {"pid", pidOf(c.globalPid)}});
   const bool known = q.lossesRecorded;  // an nsys export does not say what was lost
-  return Json{{"complete", known ? Json(q.complete) : Json(nullptr)},
-              {"unfinished", q.unfinished},
-              {"launches", q.launches},
-              {"timed", q.timed},
-              {"lostRecords", known ? Json(q.lostRecords) : Json(nullptr)},
-              {"unknownLosses", q.unknownLosses || !known},
-              {"losses", losses},
-              {"ownCostNs", orNull(q.ownCostNs)},
-              {"ownCostPct", orNull(q.ownCostPct)},
-              {"ownCosts", costs},
-              {"countersReason", q.countersReason.empty() ? Json(nullptr) : Json(q.countersReason)}};
+  return Json{
+      {"complete", known ? Json(q.complete) : Json(nullptr)},
+      {"unfinished", q.unfinished},
+      {"launches", q.launches},
+      {"timed", q.timed},
+      {"lostRecords", known ? Json(q.lostRecords) : Json(nullptr)},
+      {"unknownLosses", q.unknownLosses || !known},
+      {"losses", losses},
+      {"ownCostNs", orNull(q.ownCostNs)},
+      {"ownCostPct", orNull(q.ownCostPct)},
+      {"ownCosts", costs},
+      {"countersReason", analyzer::reasonFromId(q.countersReason) ? Json(q.countersReason) : Json(nullptr)}};
 }
 
 Json idleJson(const ReportData& data, const std::vector<analyzer::IdlePart>& parts) {
@@ -112,11 +117,13 @@ Json countsJson(const analyzer::RunSummary& r) {
               {"processes", r.processes}, {"processesWithGpuWork", r.processesWithGpuWork}};
 }
 
-analyzer::Metric achieved(const ReportData& data) {
+// Achieved occupancy of a run without counters: the reason that the recording gives.
+analyzer::Metric unmeasured(const ReportData& data) {
   using analyzer::Reason;
   if (data.fromNsys()) return analyzer::Metric::missing(Reason::notRecorded);
   return analyzer::Metric::missing(
-      analyzer::reasonFromId(data.run.quality.countersReason).value_or(Reason::notRequested));
+      analyzer::reasonFromId(data.run.quality.countersReason)
+          .value_or(data.counters.quality.reason.value_or(Reason::notRequested)));
 }
 
 Json distinctJson(const ReportData& data, const analyzer::DistinctSummary& d) {
@@ -138,7 +145,10 @@ Json distinctJson(const ReportData& data, const analyzer::DistinctSummary& d) {
   out.update(statsJson(d.time));
   out["occupancy"] = d.occupancy ? occupancyJson(*d.occupancy) : Json(nullptr);
   out["occupancyReason"] = d.occupancy ? Json(nullptr) : Json(d.occupancyReason);
-  out["achievedOccupancyPct"] = toJson(achieved(data));
+  const auto* counters = countersOf(data, d.distinct);
+  out["achievedOccupancyPct"] =
+      toJson(counters && data.counters.quality.any ? counters->occupancyPct : unmeasured(data));
+  addCountersJson(out, data, d);
   return out;
 }
 
@@ -320,6 +330,7 @@ Json reportJson(const ReportData& data, const ReportOptions& options) {
   json["gpus"] = gpusJson(data);
   json["time"] = timeJson(data);
   json["counts"] = countsJson(data.run);
+  json["counters"] = countersJson(data);
   json["kernels"] = kernelsJson(data, options);
   json["concurrency"] = concurrencyJson(data);
   json["coldStarts"] = coldJson(data);

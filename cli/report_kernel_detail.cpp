@@ -6,6 +6,7 @@
 
 #include "cli/occupancy_text.h"
 #include "cli/report.h"
+#include "cli/report_counters.h"
 #include "cli/report_text.h"
 #include "warpmeter/analyzer/format.h"
 
@@ -80,6 +81,13 @@ std::string shapeTable(const ReportData& data, const analyzer::FunctionSummary& 
 std::string advice(const ReportData& data, const analyzer::DistinctSummary& d) {
   auto device = analyzer::deviceOfDistinct(data.view, d.distinct);
   if (!device || !d.occupancy) return "";
+  // Memory at its ceiling does not get faster by more warps that wait for it.
+  if (const auto* bound = boundOf(data, d.distinct); bound && bound->sharePct) {
+    using enum analyzer::Bound;
+    if (bound->bound == dram || bound->bound == l2 || bound->bound == l1)
+      return fmt::format("block size: more occupancy will not help, it runs at {:.0f} % of {}", *bound->sharePct,
+                         bound->shareOf);
+  }
   const auto& config = data.view.configs()[data.view.distinctKernels()[d.distinct].config];
   return betterBlocksLine(*device, analyzer::resourcesOf(config), *d.occupancy);
 }
@@ -109,6 +117,8 @@ std::string kernelDetailText(const ReportData& data, std::size_t index, const Re
   if (!f.distinct.empty()) {
     if (!f.distinct.front().occupancy) add("occupancy: —, " + harmless(f.distinct.front().occupancyReason));
     add(advice(data, f.distinct.front()));
+    for (std::size_t i = 0; i < (options.all ? f.distinct.size() : 1); ++i)
+      out += kernelCountersText(data, f.distinct[i], style);
   }
   return out;
 }

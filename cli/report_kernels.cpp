@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/report.h"
+#include "cli/report_counters.h"
 #include "cli/report_text.h"
 #include "warpmeter/analyzer/format.h"
 
@@ -20,12 +21,8 @@ using Align = TextTable::Align;
 constexpr std::size_t kTop = 10, kAlways = 5;
 constexpr double kSmallPct = 2;
 
-constexpr std::size_t kNameColumns = 40;
-
-std::string nameOf(const analyzer::FunctionSummary& f, const ReportOptions& options, const Style& style) {
-  if (options.fullNames && !f.demangledName.empty()) return harmless(f.demangledName);
-  if (f.shortName.empty()) return "(no name)";
-  return style.width == 0 ? harmless(f.shortName) : cutMiddle(harmless(f.shortName), kNameColumns);
+std::string nameOf(const analyzer::FunctionSummary& f) {
+  return f.shortName.empty() ? "(no name)" : harmless(f.shortName);
 }
 
 // Instances of one template share their short name: what their full names differ in tells them apart.
@@ -63,13 +60,14 @@ std::string heldBy(const analyzer::DistinctSummary& d) {
   return text == "grid" && d.occupancy->busySms ? fmt::format("grid: {} SMs", *d.occupancy->busySms) : text;
 }
 
-std::string shapes(const ReportData& data, const analyzer::FunctionSummary& f) {
-  if (f.distinct.empty()) return "";
+// The shape of the dominant kernel and how many more there are, in words and short.
+std::vector<std::string> shapes(const ReportData& data, const analyzer::FunctionSummary& f) {
+  if (f.distinct.empty()) return {""};
   const auto& dominant = data.view.distinctKernels()[f.distinct.front().distinct];
-  std::string text = " " + shapeOf(data.view.configs()[dominant.config]);
-  if (f.distinct.size() > 1)
-    text += fmt::format(" and {}", counted(static_cast<std::int64_t>(f.distinct.size()) - 1, "more shape"));
-  return text;
+  const std::string shape = " " + shapeOf(data.view.configs()[dominant.config]);
+  const auto more = static_cast<std::int64_t>(f.distinct.size()) - 1;
+  if (more == 0) return {shape};
+  return {fmt::format("{} and {}", shape, counted(more, "more shape")), fmt::format("{} +{}", shape, more)};
 }
 
 std::size_t rowsShown(const ReportData& data, const ReportOptions& options) {
@@ -99,41 +97,62 @@ void addFold(TextTable& table, const ReportData& data, std::size_t shown) {
     total += functions[i].time.totalNs;
     calls += functions[i].launches();
   }
-  table.row({formatPercent(share), formatTime(total), formatCount(calls), "", "", "",
-             fmt::format("{} more, each below {} %: --all", functions.size() - shown, boundAbove(most))});
+  std::vector<std::string> cells{formatPercent(share), formatTime(total), formatCount(calls), "", "", ""};
+  if (data.counters.quality.any) cells.emplace_back();
+  cells.emplace_back();
+  table.row(std::move(cells),
+            {fmt::format("{} more, each below {} %: --all", functions.size() - shown, boundAbove(most)),
+             fmt::format("{} more: --all", functions.size() - shown)});
 }
 
 // Why the table has "—", once.
-std::string reasonsText(const ReportData& data) {
-  std::vector<std::string> lines;
-  std::string first;
-  bool unknown = false;
+std::string reasonsText(const ReportData& data, const Style& style) {
+  const analyzer::DistinctSummary* unknown = nullptr;
   for (const auto& f : data.kernels.functions)
     for (const auto& d : f.distinct)
-      if (!d.occupancy) {
-        unknown = true;
-        if (first.empty()) first = d.occupancyReason;
-      }
-  const auto id = analyzer::reasonFromId(data.run.quality.countersReason);
-  const auto why =
-      data.fromNsys() ? analyzer::Reason::notRecorded : id.value_or(analyzer::Reason::notRequested);
-  std::string out =
-      fmt::format(" achieved occupancy: —, {}\n", data.fromNsys() || why == analyzer::Reason::notRecorded
-                                                      ? "the file holds no counters"
-                                                      : std::string(analyzer::named(why).text) + " (" +
-                                                            std::string(analyzer::named(why).id) + ")");
+      if (!d.occupancy && !unknown) unknown = &d;
+  auto out = countersReasonText(data, style);
   if (unknown)
-    out += fmt::format(" possible occupancy —: {}\n",
-                       first.empty() ? "the file does not describe the GPU" : harmless(first));
+    out += fmt::format(" possible occupancy —: {}\n", unknown->occupancyReason.empty()
+                                                          ? "the file does not describe the GPU"
+                                                          : harmless(unknown->occupancyReason));
   return out;
+}
+
+// The cells between the times and the name.
+std::vector<std::string> boundCells(const ReportData& data, const analyzer::DistinctSummary* dominant,
+                                    const std::string& occupancy) {
+  if (!data.counters.quality.any) return {occupancy, dominant ? heldBy(*dominant) : "—"};
+  std::string held = "—";
+  if (dominant && dominant->occupancy) {
+    // One word: the column beside it is wider. A small grid says the most.
+    const auto& limiters = dominant->occupancy->limiters;
+    held = analyzer::limiterText(*dominant->occupancy);
+    if (std::find(limiters.begin(), limiters.end(), analyzer::Limiter::grid) != limiters.end())
+      held = analyzer::named(analyzer::Limiter::grid).text;
+    else if (limiters.size() > 1 && held != "-")
+      held = fmt::format("{} +{}", analyzer::named(limiters.front()).text, limiters.size() - 1);
+  }
+  return {occupancy, held, dominant ? boundCell(data, *dominant) : "—"};
+}
+
+std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b,
+                                std::string last) {
+  a.insert(a.end(), b.begin(), b.end());
+  a.push_back(std::move(last));
+  return a;
 }
 
 void addDistinct(TextTable& table, const ReportData& data, const analyzer::FunctionSummary& f) {
   for (const auto& d : f.distinct) {
     const auto& config = data.view.configs()[data.view.distinctKernels()[d.distinct].config];
-    table.row({formatPercent(d.sharePct), formatTime(d.time.totalNs), formatCount(d.time.count + d.untimed),
-               formatTime(d.time.medianNs), d.occupancy ? formatPercent(d.occupancy->occupancyPct) : "—",
-               heldBy(d), fmt::format("  {} {} registers", shapeOf(config), config.registers)});
+    std::string occupancy = d.occupancy ? formatPercent(d.occupancy->occupancyPct) : "—";
+    if (const auto* counters = countersOf(data, d.distinct); counters && data.counters.quality.any)
+      occupancy = occupancyCell(counters->occupancyPct, occupancy);
+    table.row(joined({formatPercent(d.sharePct), formatTime(d.time.totalNs),
+                      formatCount(d.time.count + d.untimed), formatTime(d.time.medianNs)},
+                     boundCells(data, &d, occupancy), ""),
+              {fmt::format("  {} {} registers", shapeOf(config), config.registers)});
   }
 }
 
@@ -142,31 +161,41 @@ void addDistinct(TextTable& table, const ReportData& data, const analyzer::Funct
 std::string kernelsText(const ReportData& data, const ReportOptions& options, const Style& style) {
   const auto& k = data.kernels;
   if (k.functions.empty()) return "";
+  const bool counters = data.counters.quality.any;
   std::string out =
       style.heading("KERNELS") +
-      fmt::format("    {} distinct of {}; share of {} kernel time; occupancy: what is possible\n",
+      fmt::format("    {} distinct of {}; share of {} kernel time; occupancy: {}\n",
                   formatCount(static_cast<std::int64_t>(k.distinctCount)),
-                  counted(static_cast<std::int64_t>(k.functions.size()), "function"),
-                  runTime(k.kernelTimeNs));
-  TextTable table(
-      {Align::right, Align::right, Align::right, Align::right, Align::right, Align::left, Align::left});
-  table.heading({"share", "total", "calls", "median", "occupancy", "held by", "kernel <grid x block>"});
+                  counted(static_cast<std::int64_t>(k.functions.size()), "function"), runTime(k.kernelTimeNs),
+                  counters ? "achieved / possible, %" : "what is possible");
+  std::vector<Align> columns{
+      Align::right, Align::right, Align::right, Align::right, counters ? Align::left : Align::right,
+      Align::left,  Align::left};
+  if (counters) columns.push_back(Align::left);
+  TextTable table(columns);
+  table.heading(joined({"share", "total", "calls", "median", "occupancy", "held by"},
+                       counters ? std::vector<std::string>{"bound by"} : std::vector<std::string>{},
+                       "kernel <grid x block>"));
   const auto shown = rowsShown(data, options);
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& f = k.functions[i];
     const bool timed = f.time.count > 0;
-    table.row({timed ? formatPercent(f.sharePct) : "—", timed ? formatTime(f.time.totalNs) : "—",
-               formatCount(f.launches()), timed ? formatTime(f.time.medianNs) : "—", occupancyText(f),
-               f.distinct.empty() ? "—" : heldBy(f.distinct.front()),
-               nameOf(f, options, style) + shapes(data, f) +
-                   (options.fullNames ? "" : difference(k.functions, f))});
+    const auto possible = occupancyText(f);
+    table.row(joined({timed ? formatPercent(f.sharePct) : "—", timed ? formatTime(f.time.totalNs) : "—",
+                      formatCount(f.launches()), timed ? formatTime(f.time.medianNs) : "—"},
+                     boundCells(data, f.distinct.empty() ? nullptr : &f.distinct.front(),
+                                counters ? occupancyCell(data, f, possible) : possible),
+                     nameOf(f) + (options.fullNames ? "" : difference(k.functions, f))),
+              shapes(data, f));
+    if (options.fullNames && !f.demangledName.empty() && f.demangledName != f.shortName)
+      table.line("        " + harmless(f.demangledName));
     if (options.all && f.distinct.size() > 1) addDistinct(table, data, f);
   }
   addFold(table, data, shown);
   out += table.render(style);
   if (k.untimed > 0)
     out += fmt::format(" {} without times count as calls only\n", counted(k.untimed, "launch", "launches"));
-  return out + reasonsText(data);
+  return out + reasonsText(data, style);
 }
 
 }  // namespace warpmeter::cli

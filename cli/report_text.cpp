@@ -28,6 +28,10 @@ std::string withoutVendor(const std::string& name) {
   return name;
 }
 
+std::string threeDigits(double value) {
+  return fmt::format("{:.{}f}", value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
+}
+
 std::string detailsOf(const GpuInfo& gpu, const std::string& driver) {
   std::vector<std::string> parts;
   if (!isNull(gpu.computeMajor))
@@ -91,6 +95,23 @@ std::string shapeOf(const analyzer::LaunchConfig& config) {
   const bool flat = grid.find(',') == std::string::npos && block.find(',') == std::string::npos;
   const auto cluster = config.clusterBlocks() > 1 ? ", cluster " + analyzer::formatDims(config.cluster) : "";
   return fmt::format("<{}{}{}{}>", grid, flat ? "x" : " x ", block, cluster);
+}
+
+std::string operationsText(double perSec) {
+  return fmt::format("{} TFLOP/s", threeDigits(perSec / 1e12));
+}
+
+std::string ceilingsText(const analyzer::Ceilings& c) {
+  std::string operations;
+  const auto add = [&](const char* name, double perSec) {
+    if (perSec > 0) operations += fmt::format(", {} {}", name, threeDigits(perSec / 1e12));
+  };
+  add("FP32", c.fp32PerSec);
+  add("FP64", c.fp64PerSec);
+  add("BF16 tensor", c.tensorBf16PerSec);
+  if (!operations.empty()) operations += " TFLOP/s";
+  if (c.dramBytesPerSec > 0) return "DRAM " + analyzer::formatRate(c.dramBytesPerSec) + operations;
+  return operations.empty() ? "" : operations.substr(2);
 }
 
 std::string shellQuoted(const std::string& word) {

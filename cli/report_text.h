@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "warpmeter/analyzer/bound.h"
 #include "warpmeter/analyzer/profile_view.h"
 
 namespace warpmeter::cli {
@@ -33,6 +34,10 @@ std::string gpuTitle(const analyzer::ProfileView& view);
 
 // "<264x384>", "<16,16 x 32,8>", with the cluster when there is one: "<264x384, cluster 2>".
 std::string shapeOf(const analyzer::LaunchConfig& config);
+
+// "DRAM 4.21 TB/s, FP32 59.8, FP64 33.1, BF16 tensor 768 TFLOP/s"; what is not known is left out.
+std::string ceilingsText(const analyzer::Ceilings& ceilings);
+std::string operationsText(double perSec);  // "59.8 TFLOP/s"
 
 // One word of a shell's command line, quoted where it needs it.
 std::string shellQuoted(const std::string& word);

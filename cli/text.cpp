@@ -158,6 +158,16 @@ Style styleFor(int fd, bool wide) {
   return style;
 }
 
+std::string TextTable::withTail(const Row& row, std::size_t room, std::size_t width) {
+  const std::string& cell = row.cells.back();
+  for (const auto& tail : row.tails)
+    if (columnsOf(cell) + columnsOf(tail) <= room) return cell + tail;
+  const std::string& tail = row.tails.back();
+  const auto used = columnsOf(tail);
+  if (room >= used + std::min(kLeastCell, columnsOf(cell))) return cutMiddle(cell, room - used) + tail;
+  return cutMiddle(cell, room) + "\n" + padLeft(cutTo(tail, width), width);
+}
+
 std::string TextTable::render(const Style& style, std::size_t indent) const {
   std::vector<std::size_t> widths(align_.size(), 0);
   const auto measure = [&](const std::vector<std::string>& cells) {
@@ -165,20 +175,27 @@ std::string TextTable::render(const Style& style, std::size_t indent) const {
       widths[i] = std::max(widths[i], columnsOf(cells[i]));
   };
   measure(heading_);
-  for (const auto& cells : rows_) measure(cells);
-  const auto layOut = [&](const std::vector<std::string>& cells, bool isHeading) {
+  for (const auto& row : rows_) measure(row.cells);
+  const auto layOut = [&](const Row& row) {
+    const auto& cells = row.cells;
+    if (cells.empty()) return style.line(std::string(indent, ' ') + row.line);
     std::string line(indent, ' ');
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i > 0) line += "  ";
+      if (i + 1 == cells.size() && !row.tails.empty()) {
+        const auto used = columnsOf(line);
+        return line + (style.width == 0
+                           ? cells[i] + row.tails.front()
+                           : withTail(row, style.width - std::min(style.width, used), style.width));
+      }
       line += align_[i] == Align::right ? padLeft(cells[i], widths[i]) : padRight(cells[i], widths[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    line = style.line(line);
-    return (isHeading ? style.dim(line) : line) + "\n";
+    return style.line(line);
   };
   std::string out;
-  if (!heading_.empty()) out += layOut(heading_, true);
-  for (const auto& cells : rows_) out += layOut(cells, false);
+  if (!heading_.empty()) out += style.dim(layOut({heading_, {}})) + "\n";
+  for (const auto& row : rows_) out += layOut(row) + "\n";
   return out;
 }
 

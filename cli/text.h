@@ -54,15 +54,30 @@ class TextTable {
   enum class Align { left, right };
   explicit TextTable(std::vector<Align> columns) : align_(std::move(columns)) {}
   void heading(std::vector<std::string> cells) { heading_ = std::move(cells); }
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void row(std::vector<std::string> cells) { rows_.push_back({std::move(cells), {}}); }
+  // What follows the last cell and is never cut; of several forms the first with which the cell need not be cut,
+  // else the last. The cell is cut in its middle. A form that leaves it less than kLeastCell columns gets a line of
+  // its own.
+  void row(std::vector<std::string> cells, std::vector<std::string> tails) {
+    rows_.push_back({std::move(cells), std::move(tails)});
+  }
+  // A line below the last row, over all columns; cut where the width ends.
+  void line(std::string text) { rows_.push_back({{}, {}, std::move(text)}); }
   bool empty() const { return rows_.empty(); }
-  // Lines with a newline each; the last column is cut where the style's width ends.
+  // Lines with a newline each; the last column is cut where the style's width ends, what has a tail before that.
   std::string render(const Style& style, std::size_t indent = 1) const;
 
  private:
   std::vector<Align> align_;
   std::vector<std::string> heading_;
-  std::vector<std::vector<std::string>> rows_;
+  static constexpr std::size_t kLeastCell = 12;
+  struct Row {
+    std::vector<std::string> cells, tails;
+    std::string line = {};
+  };
+  // The last cell and its tail in `room` columns; a line break in between if there is no other way.
+  static std::string withTail(const Row& row, std::size_t room, std::size_t width);
+  std::vector<Row> rows_;
 };
 
 // "3 streams", "1 stream"

@@ -92,6 +92,10 @@ std::string complaintAbout(const OptionSpec& option, const std::string& value) {
       const auto v = parseNumber<std::int64_t>(value);
       return v && *v >= 1 && *v <= 1'000'000'000 ? "" : "a whole number from 1 on";
     }
+    case ValueKind::index: {
+      const auto v = parseNumber<std::int64_t>(value);
+      return v && *v >= 0 && *v <= 1'000'000'000 ? "" : "a whole number from 0 on";
+    }
     case ValueKind::bytes:
       return parseBytes(value) ? "" : "a size like 4096, 48K or 1G";
     case ValueKind::seconds:

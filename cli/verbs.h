@@ -13,6 +13,7 @@ int runRecord(const Arguments& arguments);
 int runReport(const Arguments& arguments);
 int runOccupancy(const Arguments& arguments);
 int runDoctor(const Arguments& arguments);
+int runCalibrate(const Arguments& arguments);
 int runKernelsList(const Arguments& arguments);
 int runKernelsRun(const Arguments& arguments);
 

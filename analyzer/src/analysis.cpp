@@ -3,12 +3,15 @@
 
 #include <array>
 
+#include "warpmeter/analyzer/bound_findings.h"
 #include "warpmeter/analyzer/copies.h"
 
 namespace warpmeter::analyzer {
 namespace {
 
 constexpr std::array kAnalyses{
+    // and bound.latency, tensor.idle, precision.fp64, occupancy.grid-too-small
+    Analysis{"bound.memory", Tables::kernels | Tables::copies | Tables::counters, findBounds},
     Analysis{"copy.pageable", Tables::copies | Tables::kernels, findPageableCopies},
 };
 

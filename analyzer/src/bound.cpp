@@ -89,8 +89,10 @@ Confidence lower(Confidence c) { return c == Confidence::sure ? Confidence::like
 Confidence confidenceOf(const Ranking& r, const std::optional<Ceilings>& ceilings,
                         const BoundLimits& limits) {
   const Metric& m = r.first->pct;
-  if (m.low.value_or(0) < limits.boundPct) return Confidence::maybe;
-  auto out = m.low.value_or(0) >= limits.surePct ? Confidence::sure : Confidence::likely;
+  const double low = m.low.value_or(*m.value);
+  if (low < limits.boundPct) return Confidence::maybe;
+  auto out = low >= limits.surePct ? Confidence::sure : Confidence::likely;
+  if (!m.low) out = lower(out);  // one launch: nobody knows how much the next one differs
   if (r.second && valueOf(r.second) > *m.value - limits.clearPct) out = lower(out);
   const bool computed = !ceilings || ceilings->source == CeilingSource::theoretical;
   if (out == Confidence::sure && r.first->unit == Bound::dram && computed) out = Confidence::likely;

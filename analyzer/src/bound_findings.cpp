@@ -63,15 +63,23 @@ Finding memory(const KernelFacts& k) {
   return f;
 }
 
+std::string_view mostUsedUnit(const KernelBound& bound) {
+  for (const UnitShare& s : bound.shares)
+    if (s.pct.value == bound.sharePct) return named(s.unit).text;
+  return "";
+}
+
 // At most as fast as the unit used most allows before it bounds the kernel itself.
 Finding latency(const KernelFacts& k) {
-  Finding f = begin(k, FindingId::boundLatency, k.bound.confidence);
+  // That it waits is measured; what it could do instead is not.
+  Finding f = begin(k, FindingId::boundLatency,
+                    k.bound.confidence == Confidence::sure ? Confidence::likely : Confidence::maybe);
   const double used = *k.bound.sharePct;
   f.recoverableHighNs = wholeNs(k.totalNs() * (1 - used / BoundLimits{}.boundPct));
   f.evidence.push_back({"mostUsedUnit", used, Unit::percent});
   addEvidence(f, "achievedOccupancy", k.counters.occupancyPct, Unit::percent);
   addEvidence(f, "issue", k.counters.issuePct, Unit::percent);
-  f.text = fmt::format("{} waits: no unit above {} ({})", k.name, percent(used), k.bound.shareOf);
+  f.text = fmt::format("{} waits: no unit above {} ({})", k.name, percent(used), mostUsedUnit(k.bound));
   f.advice = "give each thread more independent work: unroll, prefetch, copy asynchronously";
   if (!k.summary.occupancy) return f;
   const Occupancy& possible = *k.summary.occupancy;

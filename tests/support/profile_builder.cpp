@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "support/profile_dsl.h"
+#include "warpmeter/profile/sample_pack.h"
 #include "warpmeter/profile/writer.h"
 
 namespace warpmeter::support {
@@ -27,10 +28,10 @@ std::int64_t memoryKind(const DslLine& line, std::string_view key, std::string_v
       {{"pageable", 0}, {"pinned", 1}, {"device", 2}, {"array", 3}, {"managed", 4}, {"unknown", 7}});
 }
 
-std::vector<std::string> words(const std::string& text) {
+std::vector<std::string> words(const std::string& text, char separator = ' ') {
   std::vector<std::string> out;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t end = std::min(text.find(separator, at), text.size());
     out.push_back(text.substr(at, end - at));
     at = end + 1;
   }
@@ -51,7 +52,9 @@ class DslWriter {
         {"sync", &DslWriter::sync},       {"nvtx", &DslWriter::nvtx},
         {"domain", &DslWriter::domain},   {"overhead", &DslWriter::overhead},
         {"mark", &DslWriter::mark},       {"loss", &DslWriter::loss},
-        {"cost", &DslWriter::cost},       {"stream", &DslWriter::stream}};
+        {"cost", &DslWriter::cost},       {"stream", &DslWriter::stream},
+        {"ceiling", &DslWriter::ceiling}, {"sampleset", &DslWriter::sampleSet},
+        {"samples", &DslWriter::samples}};
     const auto verb = kVerbs.find(l.word(0));
     if (verb == kVerbs.end()) throw BadLine("unknown verb: " + l.word(0));
     return (this->*verb->second)(l);
@@ -102,6 +105,8 @@ class DslWriter {
     g.computeMinor = parseTime(cc.substr(cc.find('.') + 1));
     g.smCount = l.number("sms", 132);
     g.memoryBandwidth = l.number("bandwidth", kNull);
+    g.clockRate = l.number("clock", kNull);
+    g.uuid = l.text("uuid").value_or("");
     return writer_.put(g);
   }
 
@@ -264,6 +269,34 @@ class DslWriter {
     s.priority = 0;
     s.flag = 1;
     return one(s);
+  }
+
+  Result<void> ceiling(const DslLine& l) {
+    return writer_.put(
+        CeilingInfo{l.time(1), l.word(2), std::stod(l.word(3)), l.text("source").value_or("calibrated")});
+  }
+
+  Result<void> sampleSet(const DslLine& l) {
+    return writer_.put(SampleSetInfo{l.time(2), l.time(1), l.text("chip").value_or("GH100"),
+                                     words(l.text("metrics").value_or(""), ',')});
+  }
+
+  Result<void> samples(const DslLine& l) {
+    const auto [from, to] = l.span(2);
+    const std::int64_t interval = l.timeOf("interval", 2000);
+    std::vector<std::int64_t> ends;
+    for (std::int64_t end = from + interval; end <= to; end += interval) ends.push_back(end);
+    std::vector<std::vector<std::int64_t>> values;
+    for (const std::string& value : words(l.text("values").value_or(""), ','))
+      values.emplace_back(ends.size(), parseSize(value));
+    PackedSamples packed{l.time(1),
+                         from,
+                         ends.empty() ? from : ends.back(),
+                         interval,
+                         static_cast<std::int64_t>(ends.size()),
+                         static_cast<std::int64_t>(values.size()),
+                         packSamples(from, ends, values)};
+    return one(packed);
   }
 
   ProfileWriter& writer_;
