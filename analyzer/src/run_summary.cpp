@@ -21,7 +21,8 @@ std::optional<std::int64_t> ownCostOf(const ProfileView& view) {
   std::map<std::int64_t, Cost> costs;                          // by globalPid
   for (const SelfCostInfo& c : view.selfCosts()) {
     if (isNull(c.ns)) continue;
-    if (c.what == "guest.callbacks") costs[c.globalPid.value].callbacksNs += c.ns;
+    // Exact mode works on the launching threads too.
+    if (c.what == "guest.callbacks" || c.what.starts_with("guest.exact_")) costs[c.globalPid.value].callbacksNs += c.ns;
     if (c.what == "guest.buffer_request") costs[c.globalPid.value].requestNs += c.ns;
   }
   if (costs.empty()) return std::nullopt;

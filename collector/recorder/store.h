@@ -108,7 +108,7 @@ class Store {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpuOfDevice_;  // (globalPid, ordinal) -> GPU
   std::string exactCupti_;                         // of a guest with ranges
   std::string exactReason_, exactText_;            // why a process gave up; of the last one that did
-  std::int64_t imagesUnreadable_ = 0, rangesGuest_ = 0;
+  std::int64_t imagesUnreadable_ = 0, rangesGuest_ = 0, exactCostNs_ = 0;
   std::int64_t samplesWritten_ = 0;
   std::size_t uncommittedSampleBytes_ = 0;
   std::vector<std::int64_t> kernelNs_;             // durations of recent kernels: a ring

@@ -54,6 +54,7 @@ void Store::exactEnded(ProcessState& state) {
   };
   const std::int64_t ranges = number(area->ranges), sessions = number(area->sessions);
   rangesGuest_ += ranges;
+  exactCostNs_ += number(area->rangeNs) + number(area->setupNs) + number(area->sessionNs) + number(area->waitNs);
   if (full_.load(std::memory_order_relaxed) || number(area->waitNs) + number(area->setupNs) == 0) return;
   const std::int64_t pid = state.context().globalPid().value;
   const SelfCostRow costs[] = {
