@@ -13,6 +13,7 @@ constexpr int kRowGapPx = 1;         // between rows of a track
 constexpr int kSeparatedFromPx = 4;  // bars at least this wide leave a gap to the next one
 constexpr int kLabelFromPx = 26;
 constexpr int kStripPx = 3;
+constexpr double kSpread = 0.6;  // of the background, between mean and largest value of a counter
 constexpr double kFaded = 0.78;  // of the background, in what is not selected
 
 }  // namespace
@@ -36,9 +37,9 @@ void DrawList::build(const Input& input) {
     LaneBox box = input.boxes[i];
     box.top -= input.scrollY;
     box.rowTop -= input.scrollY;
-    if (lanes[i].kind == LaneKind::track && box.bottom() > 0 && box.top < input.heightPx) {
-      addTrack(input, lanes[i], box);
-    }
+    if (box.bottom() <= 0 || box.top >= input.heightPx) continue;
+    if (lanes[i].kind == LaneKind::track) addTrack(input, lanes[i], box);
+    if (lanes[i].kind == LaneKind::counter) addCounter(input, lanes[i], box);
   }
 }
 
@@ -59,6 +60,41 @@ void DrawList::addTrack(const Input& input, const Lane& lane, const LaneBox& box
   if (!input.highlight.empty()) {
     addStrip(input, lane.track, {0, box.bottom() - kStripPx, input.axis.widthPx(), kStripPx});
   }
+}
+
+// The mean as a filled area; above it, lighter, up to the largest sample of the column.
+void DrawList::addCounter(const Input& input, const Lane& lane, const LaneBox& box) {
+  const analyzer::CounterLane& counter = input.lanes.counter(lane);
+  if (counter.top <= 0) return;
+  const TimeSpan visible = input.axis.visible();
+  counter.picture(visible.startNs, visible.endNs, input.axis.widthPx(), values_);
+  const QRgb strong = input.theme.counter, light = mixed(strong, input.theme.base, kSpread);
+  const auto heightOf = [&](float value) {
+    const double part = std::clamp(static_cast<double>(value) / counter.top, 0.0, 1.0);
+    return static_cast<int>(std::lround(part * box.rowHeight));
+  };
+  const int bottom = box.rowTop + box.rowHeight;
+  QRect area, above;
+  const auto flush = [&](QRect& open, QRgb color) {
+    if (!open.isEmpty()) addRect(color, open);
+    open = {};
+  };
+  const auto extend = [&](QRect& open, QRgb color, const QRect& next) {
+    if (!open.isEmpty() && !next.isEmpty() && next.top() == open.top() && next.bottom() == open.bottom() &&
+        next.left() == open.right() + 1) {
+      open.setRight(next.right());
+      return;
+    }
+    flush(open, color);
+    open = next;
+  };
+  for (const analyzer::CounterColumn& column : values_) {
+    const int mean = std::max(1, heightOf(column.mean)), high = heightOf(column.high);
+    extend(area, strong, {column.pixel, bottom - mean, 1, mean});
+    extend(above, light, {column.pixel, bottom - high, 1, std::max(0, high - mean)});
+  }
+  flush(area, strong);
+  flush(above, light);
 }
 
 void DrawList::addRow(const Input& input, const Track& track, std::size_t row, QRect area) {

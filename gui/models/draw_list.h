@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DrawList: the bars, density columns and texts of the visible lanes as plain rectangles by colour. It is
-// made when what is visible changes; painting then only hands the rectangles to QPainter. GUI thread only.
+// DrawList: the bars, density columns, counters and texts of the visible lanes as plain rectangles by colour.
+// It is made when what is visible changes; painting then only hands the rectangles to QPainter. GUI thread
+// only.
 #pragma once
 
 #include <QFontMetrics>
@@ -53,6 +54,7 @@ class DrawList {
 
  private:
   void addTrack(const Input& input, const Lane& lane, const LaneBox& box);
+  void addCounter(const Input& input, const Lane& lane, const LaneBox& box);
   void addRow(const Input& input, const analyzer::Track& track, std::size_t row, QRect area);
   void addColumns(const Input& input, const analyzer::Track& track, QRect area);
   void addLabel(const Input& input, const analyzer::Track& track, std::uint32_t item, QRect bar, QRgb color);
@@ -66,6 +68,7 @@ class DrawList {
   std::unordered_map<QRgb, std::size_t> batchOf_;
   std::vector<BarLabel> labels_;
   analyzer::RowPicture picture_;
+  std::vector<analyzer::CounterColumn> values_;
 };
 
 // The pixels of a bar in a row; at least one wide.

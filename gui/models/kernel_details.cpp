@@ -47,6 +47,22 @@ void addOccupancy(const analyzer::DistinctSummary& distinct, KernelDetails& out)
   }
 }
 
+// What was measured of that size; nothing where the run has no counters.
+void addCounters(const LoadedProfile& profile, std::uint32_t distinct, KernelDetails& out) {
+  if (!profile.counters || !profile.counters->quality.any || !profile.bounds) return;
+  if (distinct >= profile.counters->kernels.size() || distinct >= profile.bounds->kernels.size()) return;
+  const analyzer::Metric& achieved = profile.counters->kernels[distinct].occupancyPct;
+  out.lines.emplace_back(
+      "achieved", achieved.value ? analyzer::formatPercent(*achieved.value)
+                                 : "not measured: " + std::string(analyzer::named(*achieved.reason).text));
+  const analyzer::KernelBound& bound = profile.bounds->kernels[distinct];
+  if (bound.reason)
+    out.lines.emplace_back("bound by", "not measured: " + std::string(analyzer::named(*bound.reason).text));
+  else
+    out.lines.emplace_back("bound by", std::string(analyzer::named(bound.bound).text) + " (" +
+                                           std::string(idOf(bound.confidence)) + "): " + bound.why);
+}
+
 void addSize(const LoadedProfile& profile, const analyzer::FunctionSummary& function, KernelDetails& out) {
   const analyzer::DistinctSummary& most = function.distinct.front();
   const analyzer::DistinctKernel& kernel = profile.view->distinctKernels()[most.distinct];
@@ -60,6 +76,7 @@ void addSize(const LoadedProfile& profile, const analyzer::FunctionSummary& func
   out.lines.emplace_back("a block",
                          std::to_string(config.staticShared + config.dynamicShared) + " B shared memory");
   addOccupancy(most, out);
+  addCounters(profile, most.distinct, out);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <QColor>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "warpmeter/analyzer/format.h"
@@ -26,6 +27,45 @@ const analyzer::Occupancy* occupancyOf(const FunctionSummary& function) {
   return distinct && distinct->occupancy ? &*distinct->occupancy : nullptr;
 }
 
+// Of the same distinct kernel; nullptr where nothing was measured in this run.
+const analyzer::KernelCounters* countersOf(const LoadedProfile& profile, const FunctionSummary& function) {
+  const DistinctSummary* distinct = main(function);
+  if (!distinct || !profile.counters || !profile.counters->quality.any) return nullptr;
+  const auto& all = profile.counters->kernels;
+  return distinct->distinct < all.size() ? &all[distinct->distinct] : nullptr;
+}
+
+const analyzer::KernelBound* boundOf(const LoadedProfile& profile, const FunctionSummary& function) {
+  if (!countersOf(profile, function) || !profile.bounds) return nullptr;
+  const auto& all = profile.bounds->kernels;
+  const std::size_t i = main(function)->distinct;
+  return i < all.size() ? &all[i] : nullptr;
+}
+
+// "DRAM 88 %"; of latency there is no share.
+std::string boundText(const analyzer::KernelBound& bound) {
+  std::string text(analyzer::named(bound.bound).text);
+  if (bound.sharePct && bound.bound != analyzer::Bound::latency)
+    text += ' ' + std::to_string(std::lround(*bound.sharePct)) + " %";
+  return text;
+}
+
+QString countersTip(const LoadedProfile& profile, const FunctionSummary& function, bool bound) {
+  const auto* counters = countersOf(profile, function);
+  if (!counters) return {};
+  std::string text;
+  if (const auto* b = boundOf(profile, function); bound && b)
+    text = b->reason ? std::string(analyzer::named(*b->reason).text)
+                     : std::string(idOf(b->confidence)) + ": " + b->why;
+  const analyzer::Metric& m = counters->occupancyPct;
+  if (!bound && m.reason) text = analyzer::named(*m.reason).text;
+  if (!bound && m.value)
+    text = analyzer::formatPercent(m.low.value_or(*m.value)) + " to " +
+           analyzer::formatPercent(m.high.value_or(*m.value)) + " (95 %), " +
+           analyzer::formatCount(m.samples) + " samples, " + std::string(analyzer::named(m.provenance).text);
+  return QString::fromStdString(text);
+}
+
 QString shortName(const FunctionSummary& function) {
   const std::string& name = function.shortName.empty() ? function.demangledName : function.shortName;
   return name.empty() ? QStringLiteral("(no name)") : QString::fromStdString(name);
@@ -46,6 +86,10 @@ bool KernelTableModel::hasOccupancy() const {
   const auto& functions = profile_->kernels->functions;
   return functions.empty() || std::any_of(functions.begin(), functions.end(),
                                           [](const FunctionSummary& f) { return occupancyOf(f) != nullptr; });
+}
+
+bool KernelTableModel::hasCounters() const {
+  return profile_ && profile_->counters && profile_->counters->quality.any;
 }
 
 QString KernelTableModel::missingReason() const {
@@ -94,8 +138,10 @@ QVariant KernelTableModel::headerData(int section, Qt::Orientation orientation, 
       {QStringLiteral("total"), QStringLiteral("Sum of the durations of all timed launches")},
       {QStringLiteral("calls"), QStringLiteral("Launches, with and without times")},
       {QStringLiteral("median"), QStringLiteral("Median duration of a launch")},
+      {QStringLiteral("achieved"), QStringLiteral("Measured occupancy of the size that takes most time")},
       {QStringLiteral("possible"), QStringLiteral("Theoretical occupancy of the size that takes most time")},
       {QStringLiteral("held by"), QStringLiteral("What keeps the occupancy from being higher")},
+      {QStringLiteral("bound by"), QStringLiteral("What limits its speed, and how much of that it uses")},
   }};
   const auto& [text, tip] = headers[static_cast<std::size_t>(section)];
   if (role == Qt::DisplayRole) return text;
@@ -125,6 +171,14 @@ QString KernelTableModel::text(const FunctionSummary& function, int column) cons
     case median:
       if (timed) text = analyzer::formatTime(function.time.medianNs);
       break;
+    case achieved:
+      if (const auto* c = countersOf(*profile_, function); c && c->occupancyPct.value)
+        text = analyzer::formatPercent(*c->occupancyPct.value);
+      break;
+    case boundBy:
+      if (const auto* b = boundOf(*profile_, function); b && b->bound != analyzer::Bound::notMeasured)
+        text = boundText(*b);
+      break;
     case occupancy:
       if (possible) text = analyzer::formatPercent(possible->occupancyPct);
       break;
@@ -143,6 +197,7 @@ QString KernelTableModel::toolTip(const FunctionSummary& function, int column) c
     // As rich text, so that long template names wrap.
     return QStringLiteral("<p>%1</p>").arg(QString::fromStdString(function.demangledName).toHtmlEscaped());
   }
+  if (column == achieved || column == boundBy) return countersTip(*profile_, function, column == boundBy);
   if ((column == occupancy || column == heldBy) && distinct) {
     if (!distinct->occupancy) return QString::fromStdString(distinct->occupancyReason);
     if (function.distinct.size() < 2) return {};
@@ -163,6 +218,10 @@ QVariant KernelTableModel::sortValue(const FunctionSummary& function, int column
       return QVariant::fromValue<qlonglong>(function.launches());
     case median:
       return QVariant::fromValue<qlonglong>(function.time.medianNs);
+    case achieved: {
+      const auto* c = countersOf(*profile_, function);
+      return c ? c->occupancyPct.value.value_or(-1.0) : -1.0;
+    }
     case occupancy:
       return possible ? possible->occupancyPct : -1.0;  // not known sorts below all
     default:

@@ -12,7 +12,7 @@ namespace warpmeter::gui {
 class KernelTableModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { kernel, share, total, calls, median, occupancy, heldBy, columns };
+  enum Column { kernel, share, total, calls, median, achieved, occupancy, heldBy, boundBy, columns };
   enum Role {
     sortRole = Qt::UserRole,  // a number or a text that sorts
     functionRole,             // ProfileView::functions()
@@ -23,6 +23,7 @@ class KernelTableModel : public QAbstractTableModel {
   void setProfile(std::shared_ptr<const LoadedProfile> profile);
 
   bool hasOccupancy() const;  // of any row
+  bool hasCounters() const;   // achieved occupancy and bound were measured in this run
   // Why some rows show no occupancy; empty when all do.
   QString missingReason() const;
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "warpmeter/analyzer/format.h"
+
 namespace warpmeter::gui {
 namespace {
 
@@ -12,7 +14,12 @@ using analyzer::TrackKind;
 
 constexpr int kProcessPx = 24;
 constexpr int kGpuPx = 20;
+constexpr int kCounterPx = 38;
 constexpr int kMarginPx = 3;  // above and below the rows of a track
+
+int fixedHeight(LaneKind kind) {
+  return kind == LaneKind::process ? kProcessPx : kind == LaneKind::counter ? kCounterPx : kGpuPx;
+}
 
 struct RowPx {
   int least, most;
@@ -50,9 +57,27 @@ std::vector<std::uint32_t> byProcess(const std::vector<Track>& tracks) {
 
 LaneModel::LaneModel(QObject* parent) : QAbstractListModel(parent) {}
 
-void LaneModel::setTimeline(std::shared_ptr<const analyzer::Timeline> timeline) {
+// Below the line of their GPU, and there only once: several processes may use it.
+void LaneModel::addCounters(std::uint32_t gpu) {
+  if (!counters_) return;
+  const auto isOfGpu = [&](const Lane& lane) {
+    return lane.kind == LaneKind::counter && counter(lane).gpu == gpu;
+  };
+  if (std::any_of(lanes_.begin(), lanes_.end(), isOfGpu)) return;
+  for (std::uint32_t i = 0; i < counters_->size(); ++i) {
+    const analyzer::CounterLane& lane = (*counters_)[i];
+    if (lane.gpu != gpu) continue;
+    const QString text =
+        QString::fromStdString(lane.text + ", up to " + analyzer::formatValue(lane.top, lane.unit));
+    lanes_.push_back({LaneKind::counter, text, 2, i, 0});
+  }
+}
+
+void LaneModel::setTimeline(std::shared_ptr<const analyzer::Timeline> timeline,
+                            std::shared_ptr<const Counters> counters) {
   beginResetModel();
   timeline_ = std::move(timeline);
+  counters_ = std::move(counters);
   lanes_.clear();
   if (timeline_) {
     const std::vector<Track>& tracks = timeline_->tracks();
@@ -64,6 +89,7 @@ void LaneModel::setTimeline(std::shared_ptr<const analyzer::Timeline> timeline) 
         lanes_.push_back({LaneKind::process, QString::fromStdString(track.processText), 0, 0, 0});
       if (!track.gpuText.empty() && (newProcess || before->gpuText != track.gpuText)) {
         lanes_.push_back({LaneKind::gpu, QString::fromStdString(track.gpuText), 1, 0, 0});
+        addCounters(track.gpu);
       }
       lanes_.push_back({LaneKind::track, QString::fromStdString(track.text), track.gpuText.empty() ? 1 : 2, i,
                         static_cast<int>(track.rows.size())});
@@ -77,7 +103,7 @@ std::vector<LaneBox> LaneModel::boxes(int heightPx) const {
   int fixedPx = 0, leastPx = 0, growPx = 0;
   for (const Lane& lane : lanes_) {
     if (lane.kind != LaneKind::track) {
-      fixedPx += lane.kind == LaneKind::process ? kProcessPx : kGpuPx;
+      fixedPx += fixedHeight(lane.kind);
       continue;
     }
     const RowPx px = rowPx(timeline_->tracks()[lane.track].kind);
@@ -92,7 +118,11 @@ std::vector<LaneBox> LaneModel::boxes(int heightPx) const {
   boxes.reserve(lanes_.size());
   int top = 0;
   for (const Lane& lane : lanes_) {
-    LaneBox box{top, lane.kind == LaneKind::process ? kProcessPx : kGpuPx, 0, 0};
+    LaneBox box{top, fixedHeight(lane.kind), 0, 0};
+    if (lane.kind == LaneKind::counter) {
+      box.rowTop = top + kMarginPx;
+      box.rowHeight = box.height - 2 * kMarginPx;
+    }
     if (lane.kind == LaneKind::track) {
       const RowPx px = rowPx(timeline_->tracks()[lane.track].kind);
       box.rowHeight = px.least + static_cast<int>(grow * (px.most - px.least));

@@ -8,17 +8,18 @@
 #include <optional>
 #include <vector>
 
+#include "warpmeter/analyzer/counter_lanes.h"
 #include "warpmeter/analyzer/timeline.h"
 
 namespace warpmeter::gui {
 
-enum class LaneKind : std::uint8_t { process, gpu, track };
+enum class LaneKind : std::uint8_t { process, gpu, counter, track };
 
 struct Lane {
   LaneKind kind{};
   QString text;
   int indent = 0;           // levels
-  std::uint32_t track = 0;  // Timeline::tracks(), if kind is track
+  std::uint32_t track = 0;  // Timeline::tracks(), if kind is track; counters(), if it is counter
   int rows = 0;
 };
 
@@ -36,8 +37,11 @@ class LaneModel : public QAbstractListModel {
 
   explicit LaneModel(QObject* parent = nullptr);
 
-  void setTimeline(std::shared_ptr<const analyzer::Timeline> timeline);
+  using Counters = std::vector<analyzer::CounterLane>;
+  void setTimeline(std::shared_ptr<const analyzer::Timeline> timeline,
+                   std::shared_ptr<const Counters> counters = {});
   const analyzer::Timeline* timeline() const { return timeline_.get(); }
+  const analyzer::CounterLane& counter(const Lane& lane) const { return (*counters_)[lane.track]; }
   const std::vector<Lane>& lanes() const { return lanes_; }
 
   // Boxes for all lanes; tracks grow to fill heightPx, within limits that keep them readable.
@@ -47,7 +51,10 @@ class LaneModel : public QAbstractListModel {
   QVariant data(const QModelIndex& index, int role) const override;
 
  private:
+  void addCounters(std::uint32_t gpu);
+
   std::shared_ptr<const analyzer::Timeline> timeline_;
+  std::shared_ptr<const Counters> counters_;
   std::vector<Lane> lanes_;
 };
 

@@ -58,6 +58,12 @@ Result<std::shared_ptr<LoadedProfile>> summarized(std::shared_ptr<LoadedProfile>
   if (!kernels) return std::move(kernels).error();
   auto run = analyzer::summarizeRun(*profile->view, {}, stop);
   if (!run) return std::move(run).error();
+  auto counters = analyzer::summarizeCounters(*profile->view, stop);
+  if (!counters) return std::move(counters).error();
+  profile->counterLanes =
+      std::make_shared<const std::vector<analyzer::CounterLane>>(analyzer::counterLanes(profile->view));
+  profile->bounds = analyzer::boundsOf(*profile->view, *kernels, *counters);
+  profile->counters = std::move(*counters);
   // The first look-up of a call builds its index: here, not under the first hover.
   if (!profile->view->processes().empty()) (void)profile->view->apiCall(0, 0);
   profile->kernels = std::move(*kernels);

@@ -14,6 +14,8 @@
 
 #include "models/span_colors.h"
 #include "models/time_axis.h"
+#include "warpmeter/analyzer/bound.h"
+#include "warpmeter/analyzer/counter_lanes.h"
 #include "warpmeter/analyzer/kernel_summary.h"
 #include "warpmeter/analyzer/run_summary.h"
 #include "warpmeter/analyzer/timeline.h"
@@ -31,6 +33,9 @@ struct LoadedProfile {
   // In the second part only:
   std::optional<analyzer::KernelSummary> kernels;
   std::optional<analyzer::RunSummary> run;
+  std::shared_ptr<const std::vector<analyzer::CounterLane>> counterLanes;
+  std::optional<analyzer::CounterSummary> counters;
+  std::optional<analyzer::BoundSummary> bounds;  // one for each of counters->kernels
   bool complete() const { return run.has_value(); }
 };
 

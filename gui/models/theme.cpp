@@ -50,6 +50,7 @@ Theme Theme::from(const QPalette& palette) {
   t.border = mixed(t.base, t.text, 0.22);
   t.accent = palette.color(QPalette::Highlight).rgb();
   t.warning = t.dark ? qRgb(255, 140, 90) : qRgb(184, 60, 0);
+  t.counter = t.dark ? qRgb(88, 190, 170) : qRgb(0, 128, 112);
   return t;
 }
 

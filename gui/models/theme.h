@@ -17,6 +17,7 @@ struct Theme {
   QRgb grid = 0, border = 0;
   QRgb accent = 0;   // selection
   QRgb warning = 0;  // losses
+  QRgb counter = 0;  // values of counters over time
 
   static Theme from(const QPalette& palette);
 };

@@ -20,8 +20,10 @@ constexpr int kLeastHeightForDetailsPx = 420;
 constexpr int kLongestName = 240;
 
 // Columns that go first when the table is narrow.
-constexpr std::array kDispensable{KernelTableModel::median, KernelTableModel::calls, KernelTableModel::heldBy,
-                                  KernelTableModel::total, KernelTableModel::occupancy};
+constexpr std::array kDispensable{KernelTableModel::median,    KernelTableModel::calls,
+                                  KernelTableModel::heldBy,    KernelTableModel::total,
+                                  KernelTableModel::occupancy, KernelTableModel::achieved,
+                                  KernelTableModel::boundBy};
 
 QString titleOf(const LoadedProfile& profile) {
   if (!profile.kernels) return QStringLiteral("Kernels");
@@ -145,11 +147,12 @@ void KernelTable::showDetails() {
 
 // Every number is shown whole or not at all; the names get what is left.
 void KernelTable::fitColumns() {
-  const bool anyOccupancy = model_.hasOccupancy();
+  const bool anyOccupancy = model_.hasOccupancy(), anyCounters = model_.hasCounters();
   int needed = kLeastNamePx + table_->verticalScrollBar()->sizeHint().width();
   for (int column = KernelTableModel::share; column < KernelTableModel::columns; ++column) {
     const bool empty =
-        !anyOccupancy && (column == KernelTableModel::occupancy || column == KernelTableModel::heldBy);
+        (!anyOccupancy && (column == KernelTableModel::occupancy || column == KernelTableModel::heldBy)) ||
+        (!anyCounters && (column == KernelTableModel::achieved || column == KernelTableModel::boundBy));
     table_->setColumnHidden(column, empty);
     if (empty) continue;
     table_->resizeColumnToContents(column);

@@ -36,7 +36,7 @@ void paintGrid(QPainter& painter, const TimelinePicture& p) {
 void paintBands(QPainter& painter, const TimelinePicture& p) {
   const QRect& plot = p.geometry.plot;
   forVisibleLanes(p, [&](const Lane& lane, const LaneBox& box) {
-    if (lane.kind != LaneKind::track) return;
+    if (lane.kind != LaneKind::track && lane.kind != LaneKind::counter) return;
     painter.fillRect(plot.left(), box.top + 1, plot.width(), box.height - 2, QColor(p.theme.band));
     painter.fillRect(plot.left(), box.bottom() - 1, plot.width(), 1, QColor(p.theme.grid));
   });
@@ -91,7 +91,8 @@ void paintLabels(QPainter& painter, const TimelinePicture& p) {
   QFont bold = normal;
   bold.setBold(true);
   forVisibleLanes(p, [&](const Lane& lane, const LaneBox& box) {
-    if (lane.kind == LaneKind::track) return paintTrackName(painter, p, lane, box);
+    if (lane.kind == LaneKind::track || lane.kind == LaneKind::counter)
+      return paintTrackName(painter, p, lane, box);
     const QRect band(column.left(), box.top, column.width() + p.geometry.plot.width(), box.height);
     const bool process = lane.kind == LaneKind::process;
     painter.fillRect(band, QColor(process ? p.theme.processBand : p.theme.gpuBand));
@@ -151,7 +152,7 @@ void paintTimeline(QPainter& painter, const TimelinePicture& p) {
 int labelColumnWidth(const LaneModel& lanes, const QFontMetrics& metrics, int viewWidth) {
   int width = kLeastLabelsPx;
   for (const Lane& lane : lanes.lanes()) {
-    if (lane.kind != LaneKind::track) continue;
+    if (lane.kind != LaneKind::track && lane.kind != LaneKind::counter) continue;
     width = std::max(width, labelLeft(lane) + metrics.horizontalAdvance(lane.text) + kPaddingPx + 4);
   }
   return std::min({width, kMostLabelsPx, std::max(viewWidth / 3, 1)});

@@ -40,7 +40,7 @@ TimelineView::TimelineView(ViewState* state, QWidget* parent)
 
 void TimelineView::setProfile(std::shared_ptr<const LoadedProfile> profile) {
   profile_ = std::move(profile);
-  lanes_.setTimeline(profile_ ? profile_->timeline : nullptr);
+  lanes_.setTimeline(profile_ ? profile_->timeline : nullptr, profile_ ? profile_->counterLanes : nullptr);
   announced_ = false;
   layoutLanes();
   updateSelection();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <QFont>
+#include <cmath>
 
 #include "gui/small_profile.h"
 
@@ -12,6 +13,7 @@ namespace warpmeter::gui {
 namespace {
 
 using test::loadAll;
+using test::writeCountersProfile;
 using test::writeManyKernels;
 using test::writeSmallProfile;
 
@@ -20,7 +22,7 @@ class Drawing : public testing::Test {
   void open(const QString& path) {
     profile_ = loadAll(path);
     ASSERT_TRUE(profile_);
-    lanes_.setTimeline(profile_->timeline);
+    lanes_.setTimeline(profile_->timeline, profile_->counterLanes);
     boxes_ = lanes_.boxes(700);
   }
   void draw(TimeSpan visible, int widthPx, int scrollY = 0, int heightPx = 700) {
@@ -113,6 +115,34 @@ TEST_F(Drawing, ASelectedFunctionStaysAndTheRestFades) {
   }
   EXPECT_TRUE(kept);
   EXPECT_TRUE(strip);
+}
+
+TEST_F(Drawing, CountersAreAreasAsHighAsTheirMean) {
+  open(writeCountersProfile()->path);
+  draw({0, 1'000'000}, 1000);  // 1 us a pixel
+  std::size_t lane = 0;
+  while (lane < lanes_.lanes().size() && !lanes_.lanes()[lane].text.startsWith("SM occupancy")) ++lane;
+  ASSERT_LT(lane, lanes_.lanes().size());
+  ASSERT_EQ(lanes_.lanes()[lane].kind, LaneKind::counter);
+  const std::vector<QRect> areas = rectsIn(lane);
+  // 50 %, 25 %, a hole, 75 %; an idle GPU has no occupancy.
+  ASSERT_EQ(areas.size(), 3u);
+  EXPECT_EQ(areas[0].left(), 100);
+  EXPECT_EQ(areas[0].right(), 199);
+  EXPECT_EQ(areas[2].left(), 300);
+  EXPECT_EQ(areas[2].right(), 399);
+  const int full = boxes_[lane].rowHeight;
+  EXPECT_NEAR(areas[0].height(), full * 0.5, 1);
+  EXPECT_NEAR(areas[1].height(), full * 0.25, 1);
+  EXPECT_NEAR(areas[2].height(), full * 0.75, 1);
+  for (const QRect& area : areas) EXPECT_EQ(area.bottom(), boxes_[lane].rowTop + full - 1);
+  // Seen from far away one column holds them all: mean below, largest above.
+  draw({0, 100'000'000}, 100);
+  const std::vector<QRect> column = rectsIn(lane);
+  ASSERT_EQ(column.size(), 2u);
+  EXPECT_EQ(column[0].left(), 0);
+  EXPECT_EQ(std::min(column[0].top(), column[1].top()),
+            boxes_[lane].rowTop + full - std::lround(full * 0.75));
 }
 
 TEST_F(Drawing, OnlyVisibleLanesAreDrawn) {

@@ -14,6 +14,7 @@ namespace warpmeter::gui {
 namespace {
 
 using test::loadAll;
+using test::writeCountersProfile;
 using test::writeSmallProfile;
 constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
 
@@ -49,6 +50,61 @@ TEST_F(Models, LanesGoFromProcessToGpuToStreamsToThreads) {
   EXPECT_TRUE(texts[2].contains("stream 7")) << texts[2].toStdString();
   lanes.setTimeline(nullptr);
   EXPECT_EQ(lanes.rowCount(), 0);
+}
+
+TEST_F(Models, CounterLanesStandOnceBelowTheirGpu) {
+  const auto file = writeCountersProfile();
+  const auto profile = loadAll(file->path);
+  ASSERT_TRUE(profile);
+  LaneModel lanes;
+  const QAbstractItemModelTester tester(&lanes, kFatal);
+  lanes.setTimeline(profile->timeline, profile->counterLanes);
+  const QStringList texts = textsOf(lanes, 0);
+  ASSERT_GE(texts.size(), 7);
+  EXPECT_EQ(texts[2], "SM occupancy, up to 100 %");
+  EXPECT_EQ(texts[3], "SMs active, up to 100 %");
+  EXPECT_EQ(texts[4], "DRAM read, up to 3.50 TB/s");
+  EXPECT_EQ(texts[5], "DRAM write, up to 1.50 TB/s");
+  EXPECT_TRUE(texts[6].contains("stream 7")) << texts[6].toStdString();
+  const std::vector<LaneBox> boxes = lanes.boxes(700);
+  for (std::size_t i = 1; i < boxes.size(); ++i) EXPECT_EQ(boxes[i].top, boxes[i - 1].bottom());
+  EXPECT_FALSE(rowAt(lanes.lanes(), boxes, boxes[2].rowTop + 1)) << "no bars to point at";
+}
+
+TEST_F(Models, TheTableShowsWhatWasMeasured) {
+  auto with = std::make_shared<LoadedProfile>(*profile_);
+  KernelTableModel model;
+  model.setProfile(with);
+  EXPECT_FALSE(model.hasCounters());
+  EXPECT_EQ(textsOf(model, KernelTableModel::achieved), QStringList({u"\u2014"_qs, u"\u2014"_qs}));
+
+  with->counters.emplace();
+  with->counters->quality.any = true;
+  with->counters->kernels.resize(with->view->distinctKernels().size());
+  with->bounds.emplace();
+  with->bounds->kernels.resize(with->view->distinctKernels().size());
+  const std::uint32_t alpha = with->kernels->functions[0].distinct[0].distinct;
+  for (std::uint32_t d = 0; d < with->counters->kernels.size(); ++d) {
+    with->counters->kernels[d].occupancyPct = analyzer::Metric::missing(analyzer::Reason::tooFewSamples);
+    with->bounds->kernels[d].reason = analyzer::Reason::tooFewSamples;
+  }
+  with->counters->kernels[alpha].occupancyPct = {47.5, 47.0, 48.0, 812, analyzer::Provenance::sampledFit, {}};
+  analyzer::KernelBound& bound = with->bounds->kernels[alpha];
+  bound.bound = analyzer::Bound::dram;
+  bound.reason.reset();
+  bound.sharePct = 88.2;
+  bound.why = "88 % of DRAM";
+  model.setProfile(with);
+  EXPECT_TRUE(model.hasCounters());
+  EXPECT_EQ(textsOf(model, KernelTableModel::achieved), QStringList({"47.5 %", u"\u2014"_qs}));
+  EXPECT_EQ(textsOf(model, KernelTableModel::boundBy), QStringList({"DRAM 88 %", u"\u2014"_qs}));
+  const auto tip = [&](int row, int column) {
+    return model.index(row, column).data(Qt::ToolTipRole).toString();
+  };
+  EXPECT_EQ(tip(0, KernelTableModel::achieved), "47.0 % to 48.0 % (95 %), 812 samples, fitted to samples");
+  EXPECT_EQ(tip(0, KernelTableModel::boundBy), "maybe: 88 % of DRAM");
+  EXPECT_EQ(tip(1, KernelTableModel::boundBy), "too few samples");
+  EXPECT_LT(model.index(1, KernelTableModel::achieved).data(KernelTableModel::sortRole).toDouble(), 0);
 }
 
 TEST_F(Models, BoxesFollowEachOtherAndGrowWithTheRoom) {

@@ -51,6 +51,17 @@ std::unique_ptr<SmallProfile> writeLossyProfile() {
                std::string(kHead) + kBody + "loss pool_empty count=12 pid=100 why=\"no buffer was free\"\n");
 }
 
+std::unique_ptr<SmallProfile> writeCountersProfile() {
+  return write(QStringLiteral("counters.wm.sqlite"), std::string(kHead) + kBody + R"(
+ceiling 0 dram 4.2e12
+sampleset 1 0 chip=GH100 metrics=sm__cycles_active.sum,sm__cycles_elapsed.sum,sm__warps_active.sum,dram__bytes_read.sum,dram__bytes_write.sum
+samples 1 0..100us      interval=2us values=0,500000,0,0,0
+samples 1 100us..200us  interval=2us values=500000,500000,16000000,6000000,1000000
+samples 1 200us..250us  interval=2us values=400000,500000,6400000,1000000,3000000
+samples 1 300us..400us  interval=2us values=500000,500000,24000000,7000000,500000
+)");
+}
+
 std::unique_ptr<SmallProfile> writeManyKernels(int kernels) {
   std::string text = kHead;
   for (int i = 0; i < kernels; ++i) {

@@ -23,6 +23,8 @@ struct SmallProfile {
 std::unique_ptr<SmallProfile> writeSmallProfile(const QString& name = QStringLiteral("small.wm.sqlite"));
 // The same, but 12 records were lost.
 std::unique_ptr<SmallProfile> writeLossyProfile();
+// The small profile with sampled counters: busy from 100 to 400 us, with a hole from 250 to 300 us.
+std::unique_ptr<SmallProfile> writeCountersProfile();
 
 // `kernels` launches of "many", 1 us each, on stream 7, with 500 ns between them.
 std::unique_ptr<SmallProfile> writeManyKernels(int kernels);
