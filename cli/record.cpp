@@ -10,6 +10,7 @@
 #include "cli/environment.h"
 #include "cli/exit_codes.h"
 #include "cli/installation.h"
+#include "cli/outer_recording.h"
 #include "cli/output_name.h"
 #include "cli/record_summary.h"
 #include "cli/recorder_process.h"
@@ -122,6 +123,7 @@ Result<RecorderProcess> startRecorder(const Installation& where, const Arguments
 
 int runRecord(const Arguments& arguments) {
   if (const auto wrong = contradiction(arguments); !wrong.empty()) return refuse(Error{ErrorKind::usage, wrong});
+  if (const auto outer = outerRecording()) return refuse(refusalInside(*outer));
   // Everything that can be wrong beforehand is found out before a file is made.
   auto program = findProgram(arguments.command.at(0));
   if (!program) return startFailure(program.error());

@@ -6,6 +6,7 @@
 // Writes its environment to OUTPUT.env and what it was told to OUTPUT.log.
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -36,6 +37,15 @@ void answer(int fd, wire::ControlKind kind, const char* text) {
   (void)send(fd, &m, sizeof m, MSG_NOSIGNAL);
 }
 
+int listenAt(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return -1;
+  return listen(fd, 8) == 0 ? fd : -1;
+}
+
 wire::Summary summaryFor(const std::string& output, bool complete) {
   wire::Summary s{};
   s.kind = wire::ControlKind::summary;
@@ -55,11 +65,12 @@ wire::Summary summaryFor(const std::string& output, bool complete) {
 
 int main(int argc, char** argv) {
   int control = -1;
-  std::string output, words;
+  std::string output, words, socketPath;
   for (int i = 1; i < argc; ++i) {
     words += std::string(argv[i]) + "\n";
     if (i + 1 < argc && !std::strcmp(argv[i], "--control-fd")) control = std::atoi(argv[i + 1]);
     if (i + 1 < argc && !std::strcmp(argv[i], "--output")) output = argv[i + 1];
+    if (i + 1 < argc && !std::strcmp(argv[i], "--socket")) socketPath = argv[i + 1];
   }
   const std::string name = std::filesystem::path(output).filename();
   if (name.starts_with("refuse")) {
@@ -68,6 +79,7 @@ int main(int argc, char** argv) {
   }
   if (name.starts_with("mute")) return 7;
   if (!support::writeProfile(output, kProfile)) return 8;
+  const int listening = listenAt(socketPath);
   std::ofstream environment(output + ".env"), log(output + ".log");
   for (char** e = environ; *e; ++e) environment << *e << "\n";
   environment.close();
@@ -79,6 +91,7 @@ int main(int argc, char** argv) {
   while (recv(control, &m, sizeof m, 0) == static_cast<ssize_t>(sizeof m)) {
     log << static_cast<int>(m.kind) << " " << m.waitStatus << "\n" << std::flush;
     if (m.kind != wire::ControlKind::appEnded) continue;
+    if (accept(listening, nullptr, nullptr) >= 0) log << "a guest connected\n" << std::flush;
     const auto s = summaryFor(output, !name.starts_with("incomplete"));
     (void)send(control, &s, sizeof s, MSG_NOSIGNAL);
     return 0;

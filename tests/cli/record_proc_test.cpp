@@ -210,6 +210,27 @@ TEST_F(RecordTest, RefusesASocketFolderThatOthersCanEnter) {
   EXPECT_THAT(r->err, HasSubstr("mode 0700"));
 }
 
+TEST_F(RecordTest, RefusesToRecordInsideARecordingAndNamesIt) {
+  const std::string inner = "'" + program_.self().string() + "' record -o inner.wm.sqlite -- touch ran";
+  auto r = sh(inner, {"-o", "outer.wm.sqlite"});
+  EXPECT_EQ(r.exitCode(), 125) << r.err;
+  EXPECT_THAT(r.err, HasSubstr("already runs inside a recording (" + (program_.work() / "outer.wm.sqlite").string() +
+                               ") by process "));
+  EXPECT_THAT(r.err, HasSubstr("env -u WARPMETER_SOCKET"));
+  EXPECT_FALSE(program_.exists("ran"));
+  EXPECT_FALSE(program_.exists("inner.wm.sqlite"));
+  EXPECT_THAT(program_.text("outer.wm.sqlite.log"), Not(HasSubstr("a guest connected"))) << "asking must not disturb it";
+  r = sh("env -u WARPMETER_SOCKET " + inner, {"-o", "outer2.wm.sqlite"});
+  EXPECT_EQ(r.exitCode(), 0) << "what it told to do works: " << r.err;
+  EXPECT_TRUE(program_.exists("ran"));
+}
+
+TEST_F(RecordTest, AnOuterRecordingThatIsOverIsNoReasonToRefuse) {
+  EXPECT_EQ(sh("exit 4", {"-o", "a.wm.sqlite"}, {"WARPMETER_SOCKET=" + (program_.work() / "gone.sock").string()}).exitCode(), 4);
+  program_.write("plain", "no socket");
+  EXPECT_EQ(sh("exit 4", {"-o", "b.wm.sqlite"}, {"WARPMETER_SOCKET=" + (program_.work() / "plain").string()}).exitCode(), 4);
+}
+
 TEST_F(RecordTest, SaysThatABuildWithoutTheRecordingPartsCannotRecord) {
   std::filesystem::remove(program_.injectLibrary());
   auto r = sh("touch ran");
