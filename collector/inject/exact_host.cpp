@@ -30,7 +30,9 @@ counters::ImageSlot takeSlot(std::uint64_t bytes) noexcept {
   return {static_cast<std::byte*>(session.memory.base) + session.slots[slot].offset, index};
 }
 
-void giveSlot(counters::ImageSlot slot, std::uint64_t bytes) noexcept { gSession.complete(slot.index, bytes); }
+void giveSlot(counters::ImageSlot slot, std::uint64_t bytes) noexcept {
+  gSession.complete(slot.index, bytes);
+}
 
 }  // namespace
 

@@ -24,10 +24,12 @@ void refuse(wire::ExactArea& area, const std::string& why) {
   answer(area, wire::ExactAnswer::refused);
 }
 
-// The guest's word: cut at the field's end, and only what a chip's name may consist of (it goes into a command line).
+// The guest's word: cut at the field's end, and only what a chip's name may consist of (it goes into a
+// command line).
 std::string chipOf(const wire::ExactArea& area) {
   std::string name(area.chip, strnlen(area.chip, sizeof area.chip));
-  const bool plain = std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  const bool plain =
+      std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   return plain && name.size() < sizeof area.chip ? name : std::string();
 }
 
@@ -71,7 +73,8 @@ void ExactPhase::watch(const std::vector<std::unique_ptr<Guest>>& guests, std::i
     }
     const std::string name = chipOf(*area);
     if (!requested() || name.empty()) {
-      refuse(*area, requested() ? "not_recorded the chip's name is not one" : "not_requested this recording has no exact mode");
+      refuse(*area, requested() ? "not_recorded the chip's name is not one"
+                                : "not_requested this recording has no exact mode");
       continue;
     }
     const auto [at, fresh] = chips_.try_emplace(name);
@@ -81,8 +84,8 @@ void ExactPhase::watch(const std::vector<std::unique_ptr<Guest>>& guests, std::i
     if (!chip.refusal.empty()) {
       refuse(*area, chip.refusal);
     } else if (chip.decided()) {
-      std::memcpy(reinterpret_cast<std::byte*>(area) + wire::kConfigurationsOffset, chip.configurations.data(),
-                  chip.configurations.size());
+      std::memcpy(reinterpret_cast<std::byte*>(area) + wire::kConfigurationsOffset,
+                  chip.configurations.data(), chip.configurations.size());
       answer(*area, wire::ExactAnswer::ready);
     }
   }

@@ -95,7 +95,8 @@ bool HelperProcess::ended() {
   if (got > 0 && WIFEXITED(status)) {
     exitCode_ = WEXITSTATUS(status);
   } else if (failure_.empty()) {
-    failure_ = got > 0 ? fmt::format("the helper was ended by signal {}", WTERMSIG(status)) : "the helper is gone";
+    failure_ =
+        got > 0 ? fmt::format("the helper was ended by signal {}", WTERMSIG(status)) : "the helper is gone";
   }
   return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A short-lived child (warpmeter-sampler in one of its modes without a GPU) whose output is a whole: it writes into
-// memory files, so nobody has to read along. A child that hangs is killed, by its pid.
+// A short-lived child (warpmeter-sampler in one of its modes without a GPU) whose output is a whole: it
+// writes into memory files, so nobody has to read along. A child that hangs is killed, by its pid.
 #pragma once
 
 #include <sys/types.h>

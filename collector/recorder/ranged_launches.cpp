@@ -16,7 +16,8 @@
 namespace warpmeter::recorder {
 namespace {
 
-// Ranges are made one at a time and wait for an idle GPU, so only the last few before an interval can concern it.
+// Ranges are made one at a time and wait for an idle GPU, so only the last few before an interval can concern
+// it.
 constexpr int kWindowsBack = 32;
 
 }  // namespace
@@ -58,8 +59,9 @@ bool RangedLaunches::take(std::int64_t globalPid, std::span<const std::byte> byt
   std::memcpy(&record, bytes.data(), sizeof record);
   record.chip[sizeof record.chip - 1] = 0;
   const auto known = configurations_.find(record.chip);
-  if (record.launches == 0 || record.launches > wire::kMaxRanges || record.imageBytes > bytes.size() - sizeof record ||
-      record.dropped != 0 || known == configurations_.end()) {
+  if (record.launches == 0 || record.launches > wire::kMaxRanges ||
+      record.imageBytes > bytes.size() - sizeof record || record.dropped != 0 ||
+      known == configurations_.end()) {
     return false;
   }
   const auto* all = reinterpret_cast<const wire::Configurations*>(known->second.data());
@@ -78,7 +80,8 @@ bool RangedLaunches::take(std::int64_t globalPid, std::span<const std::byte> byt
   const off_t before = lseek(spoolFd_, 0, SEEK_END);
   if (!spool(&request, sizeof request) || !spool(names, configuration.namesBytes) ||
       !spool(bytes.data() + sizeof record, record.imageBytes)) {
-    [[maybe_unused]] const int ignored = ftruncate(spoolFd_, before);  // half a request would spoil those behind it
+    [[maybe_unused]] const int ignored =
+        ftruncate(spoolFd_, before);  // half a request would spoil those behind it
     return false;
   }
   Image image{globalPid, record.configuration, {}, {}};
@@ -88,9 +91,17 @@ bool RangedLaunches::take(std::int64_t globalPid, std::span<const std::byte> byt
   for (std::uint32_t i = 0; i < record.launches; ++i) {
     const wire::RangedLaunch& launch = record.launch[i];
     if ((launch.flags & wire::kRangeFailed) != 0) continue;
-    Window window{toSessionNs(launch.pushedNs), toSessionNs(launch.poppedNs), toFileId(launch.correlationId), globalPid,
-                  static_cast<std::uint32_t>(images_.size()), i, launch.kernel, record.configuration,
-                  kNull, kNull, {}};
+    Window window{toSessionNs(launch.pushedNs),
+                  toSessionNs(launch.poppedNs),
+                  toFileId(launch.correlationId),
+                  globalPid,
+                  static_cast<std::uint32_t>(images_.size()),
+                  i,
+                  launch.kernel,
+                  record.configuration,
+                  kNull,
+                  kNull,
+                  {}};
     for (const Interval& interval : recent_) touch(window, interval);
     windows_.emplace(window.pushedNs, std::move(window));
   }
@@ -100,7 +111,8 @@ bool RangedLaunches::take(std::int64_t globalPid, std::span<const std::byte> byt
 
 void RangedLaunches::touch(Window& window, const Interval& interval) {
   if (interval.end <= window.pushedNs) return;
-  if (interval.kernel && interval.correlationId == window.correlationId && interval.globalPid == window.globalPid) {
+  if (interval.kernel && interval.correlationId == window.correlationId &&
+      interval.globalPid == window.globalPid) {
     window.kernelEnd = interval.end;
     window.device = interval.device;
     return;
@@ -119,13 +131,15 @@ void RangedLaunches::see(const RowBatch& rows, const Place& from, std::int64_t n
   const auto each = [&](const auto& list, std::size_t first, bool kernel) {
     for (const auto& row : std::span(list).subspan(first)) {
       if (isNull(row.start) || isNull(row.end)) continue;
-      add({row.start, row.end, row.correlationId, row.globalPid, nowNs, static_cast<std::int32_t>(row.deviceId), kernel});
+      add({row.start, row.end, row.correlationId, row.globalPid, nowNs,
+           static_cast<std::int32_t>(row.deviceId), kernel});
     }
   };
   each(rows.kernels, from.kernels, true);
   each(rows.copies, from.copies, false);
   each(rows.memsets, from.memsets, false);
-  while (!recent_.empty() && (recent_.size() > kKeptRows || nowNs - recent_.front().seenNs > kKeptNs)) recent_.pop_front();
+  while (!recent_.empty() && (recent_.size() > kKeptRows || nowNs - recent_.front().seenNs > kKeptNs))
+    recent_.pop_front();
 }
 
 bool RangedLaunches::wasAlone(const Window& window, const GpuOf& gpuOf) const {
@@ -136,7 +150,8 @@ bool RangedLaunches::wasAlone(const Window& window, const GpuOf& gpuOf) const {
     return isNull(gpu) || isNull(other) || gpu == other;
   };
   const std::int64_t until = std::max(window.kernelEnd + kAfterKernelNs, window.poppedNs);
-  return std::ranges::none_of(window.others, [&](const auto& entry) { return entry.second < until && same(entry.first); });
+  return std::ranges::none_of(window.others,
+                              [&](const auto& entry) { return entry.second < until && same(entry.first); });
 }
 
 void RangedLaunches::readReplies(std::span<const std::byte> replies, Outcome& outcome) {
@@ -151,7 +166,8 @@ void RangedLaunches::readReplies(std::span<const std::byte> replies, Outcome& ou
       continue;
     }
     const std::size_t count = std::size_t{reply.metrics} * reply.ranges, bytes = count * sizeof(double);
-    if (reply.metrics != image.metrics.size() || reply.ranges > wire::kMaxRanges || bytes > replies.size()) break;
+    if (reply.metrics != image.metrics.size() || reply.ranges > wire::kMaxRanges || bytes > replies.size())
+      break;
     image.values.resize(count);
     std::memcpy(image.values.data(), replies.data(), bytes);
     image.evaluated = true;
@@ -162,8 +178,9 @@ void RangedLaunches::readReplies(std::span<const std::byte> replies, Outcome& ou
 RangedLaunches::Outcome RangedLaunches::finish(const GpuOf& gpuOf, const Evaluate& evaluate) {
   Outcome outcome;
   if (windows_.empty()) return outcome;
-  const auto replies = lseek(spoolFd_, 0, SEEK_SET) == 0 ? evaluate(spoolFd_)
-                                                         : Result<std::vector<std::byte>>(Error{ErrorKind::io, "lseek"});
+  const auto replies = lseek(spoolFd_, 0, SEEK_SET) == 0
+                           ? evaluate(spoolFd_)
+                           : Result<std::vector<std::byte>>(Error{ErrorKind::io, "lseek"});
   if (replies) {
     readReplies(*replies, outcome);
   } else {

@@ -16,7 +16,8 @@ namespace {
 constexpr std::int64_t kEvaluateTimeoutNs = 60'000'000'000;
 constexpr char kRanged[] = "ranged", kNotRecorded[] = "not_recorded";
 // The closed list of analyzer/names.h, as far as a guest may give a reason.
-constexpr const char* kReasons[] = {"no_permission", "counters_busy", "unsupported_chip", "not_requested", kNotRecorded};
+constexpr const char* kReasons[] = {"no_permission", "counters_busy", "unsupported_chip", "not_requested",
+                                    kNotRecorded};
 
 std::string bounded(const char* text, std::size_t size) { return std::string(text, strnlen(text, size)); }
 
@@ -54,13 +55,14 @@ void Store::exactEnded(ProcessState& state) {
   };
   const std::int64_t ranges = number(area->ranges), sessions = number(area->sessions);
   rangesGuest_ += ranges;
-  exactCostNs_ += number(area->rangeNs) + number(area->setupNs) + number(area->sessionNs) + number(area->waitNs);
+  exactCostNs_ +=
+      number(area->rangeNs) + number(area->setupNs) + number(area->sessionNs) + number(area->waitNs);
   if (full_.load(std::memory_order_relaxed) || number(area->waitNs) + number(area->setupNs) == 0) return;
   const std::int64_t pid = state.context().globalPid().value;
-  const SelfCostRow costs[] = {
-      {pid, session_.intern("guest.exact_ranges"), number(area->rangeNs), ranges},
-      {pid, session_.intern("guest.exact_sessions"), number(area->setupNs) + number(area->sessionNs), sessions},
-      {pid, session_.intern("guest.exact_wait"), number(area->waitNs), 1}};
+  const SelfCostRow costs[] = {{pid, session_.intern("guest.exact_ranges"), number(area->rangeNs), ranges},
+                               {pid, session_.intern("guest.exact_sessions"),
+                                number(area->setupNs) + number(area->sessionNs), sessions},
+                               {pid, session_.intern("guest.exact_wait"), number(area->waitNs), 1}};
   check(writer_.append(std::span<const SelfCostRow>(costs)));
 }
 
@@ -71,10 +73,12 @@ void Store::finishRanges() {
     return at == gpuOfDevice_.end() ? kNull : at->second;
   };
   const auto evaluate = [this](int requests) -> Result<std::vector<std::byte>> {
-    std::vector<std::string> words = {options_.sampler.empty() ? samplerPath() : options_.sampler, "--range-values"};
+    std::vector<std::string> words = {options_.sampler.empty() ? samplerPath() : options_.sampler,
+                                      "--range-values"};
     if (exactCupti_.starts_with('/')) words.insert(words.end(), {"--cupti", exactCupti_});
     HelperProcess helper;
-    if (!helper.start(std::move(words), requests) || !helper.wait(kEvaluateTimeoutNs) || !helper.succeeded()) {
+    if (!helper.start(std::move(words), requests) || !helper.wait(kEvaluateTimeoutNs) ||
+        !helper.succeeded()) {
       return Error{ErrorKind::io, "ranges could not be evaluated: " + helper.problem()};
     }
     return helper.output();
@@ -90,8 +94,10 @@ void Store::finishRanges() {
   if (outcome.launches > 0) {
     say(fmt::format("{} launches of {} kernels measured one by one", outcome.launches, outcome.kernels));
   }
-  if (outcome.overlapped > 0) say(fmt::format("{} left out because other work ran beside them", outcome.overlapped));
-  if (outcome.unchecked > 0) say(fmt::format("{} left out because no record of them came", outcome.unchecked));
+  if (outcome.overlapped > 0)
+    say(fmt::format("{} left out because other work ran beside them", outcome.overlapped));
+  if (outcome.unchecked > 0)
+    say(fmt::format("{} left out because no record of them came", outcome.unchecked));
   if (outcome.failed > 0) say(fmt::format("{} could not be evaluated: {}", outcome.failed, outcome.problem));
   if (imagesUnreadable_ > 0) say(fmt::format("{} counter images were damaged", imagesUnreadable_));
   if (!exactText_.empty()) say(exactText_);
@@ -103,7 +109,7 @@ void Store::finishRanges() {
     const bool sampled = sessionInfo_.counters.starts_with("sampled");
     sessionInfo_.counters = sampled ? sessionInfo_.counters + "," + kRanged : kRanged;
   } else if (!options_.sampleCounters) {
-    sessionInfo_.counters = !exactReason_.empty() ? exactReason_
+    sessionInfo_.counters = !exactReason_.empty()    ? exactReason_
                             : outcome.overlapped > 0 ? "never_alone"
                                                      : kNotRecorded;
   }

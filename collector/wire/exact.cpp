@@ -26,7 +26,8 @@ bool soundConfigurations(const void* start, std::uint64_t bytes) {
   const auto* text = static_cast<const char*>(start);
   for (std::uint32_t i = 0; i < all.count; ++i) {
     const Configuration& c = all.entries[i];
-    if (c.imageBytes == 0 || c.imageOffset % 8 != 0 || !inside(c.imageOffset, c.imageBytes, bytes)) return false;
+    if (c.imageBytes == 0 || c.imageOffset % 8 != 0 || !inside(c.imageOffset, c.imageBytes, bytes))
+      return false;
     if (c.metrics == 0 || c.namesBytes == 0 || !inside(c.namesOffset, c.namesBytes, bytes)) return false;
     std::uint32_t ends = 0;
     for (std::uint32_t at = 0; at < c.namesBytes; ++at) ends += text[c.namesOffset + at] == 0 ? 1 : 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fake_range.h"
 
-#include <cupti_target.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
+#include <cupti_target.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,12 +31,12 @@ struct ImageHead {
 
 struct Ranges {
   std::mutex mutex;
-  CUcontext context = nullptr;         // enabled there; one at a time
+  CUcontext context = nullptr;  // enabled there; one at a time
   bool started = false, open = false, configured = false;
   std::uint8_t* image = nullptr;
   std::size_t imageBytes = 0, most = 0;
-  std::vector<double> values;          // of finished ranges
-  std::uint32_t launches = 0;          // in the open one
+  std::vector<double> values;  // of finished ranges
+  std::uint32_t launches = 0;  // in the open one
   double grid = 0;
   std::atomic<std::uint64_t> calls{0}, pushes{0}, duringCapture{0};
   std::atomic<int> captures{0};
@@ -96,8 +96,8 @@ bool warpmeterFakeCuptiCapture(int change) {
 
 #ifndef WARPMETER_FAKE_OLD
 
-#define FAKE_CALL(name)                          \
-  if (!countCall()) return CUPTI_ERROR_UNKNOWN;  \
+#define FAKE_CALL(name)                         \
+  if (!countCall()) return CUPTI_ERROR_UNKNOWN; \
   FAIL_IF_SCRIPTED(name)
 
 CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext, uint32_t* device) {
@@ -142,7 +142,8 @@ CUptiResult CUPTIAPI cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_Ge
   p->counterDataSize = sizeof(ImageHead) + p->maxNumOfRanges * each;
   return CUPTI_SUCCESS;
 }
-CUptiResult CUPTIAPI cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params* p) {
+CUptiResult CUPTIAPI
+cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params* p) {
   FAKE_CALL("cuptiRangeProfilerCounterDataImageInitialize");
   std::memset(p->pCounterData, 0xee, p->counterDataSize);  // every byte of it is used
   const ImageHead head{kImageMagic, 0};
@@ -153,8 +154,8 @@ CUptiResult CUPTIAPI cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_P
   FAKE_CALL("cuptiRangeProfilerSetConfig");
   Ranges& r = ranges();
   const std::lock_guard lock(r.mutex);
-  if (r.context == nullptr || p->range != CUPTI_UserRange || p->replayMode != CUPTI_UserReplay || p->configSize < 3 ||
-      std::memcmp(p->pConfig, "CFG", 3) != 0) {
+  if (r.context == nullptr || p->range != CUPTI_UserRange || p->replayMode != CUPTI_UserReplay ||
+      p->configSize < 3 || std::memcmp(p->pConfig, "CFG", 3) != 0) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
   r.image = p->pCounterDataImage;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Range Profiler of the fake CUPTI. A range's value of metric m is gridX of the launch in it times 1000, plus m; a
-// range with another number of launches than one has -1 - that number. Any of its calls during a stream capture
-// invalidates the capture and returns 999, as the real one was seen to do with PushRange.
+// The Range Profiler of the fake CUPTI. A range's value of metric m is gridX of the launch in it times 1000,
+// plus m; a range with another number of launches than one has -1 - that number. Any of its calls during a
+// stream capture invalidates the capture and returns 999, as the real one was seen to do with PushRange.
 #pragma once
 
 #include <cupti.h>
@@ -11,8 +11,9 @@
 namespace warpmeter::fake {
 
 CUptiResult scripted(const char* function, long argument = -1);
-#define FAIL_IF_SCRIPTED(...)                                                 \
-  if (const CUptiResult scriptedResult = warpmeter::fake::scripted(__VA_ARGS__); scriptedResult != CUPTI_SUCCESS) \
+#define FAIL_IF_SCRIPTED(...)                                                    \
+  if (const CUptiResult scriptedResult = warpmeter::fake::scripted(__VA_ARGS__); \
+      scriptedResult != CUPTI_SUCCESS)                                           \
   return scriptedResult
 
 void launchInRange(const Call& call);

@@ -18,15 +18,15 @@ using wire::ExactState;
 constexpr std::int64_t kMs = 1000000;
 constexpr std::int64_t kConfigurationsWaitNs = 6000 * kMs;  // once, at the first launch that could be ranged
 constexpr std::int64_t kCaptureWaitNs = 10000 * kMs;
-// Changing the configuration costs about 8 ms. A program's first changes are free, so that short ones are measured
-// whole; later ones wait until the session was of no use for a while.
+// Changing the configuration costs about 8 ms. A program's first changes are free, so that short ones are
+// measured whole; later ones wait until the session was of no use for a while.
 constexpr std::uint32_t kFreeSessions = 16;
 constexpr std::int64_t kSessionPauseNs = 50 * kMs;
 constexpr std::uint64_t kUselessLaunches = 64;
 constexpr std::int64_t kUselessNs = 50 * kMs;
-constexpr std::uint32_t kMaxFailures = 20;                  // ranges of a kernel that did not count
-constexpr std::int64_t kQuietNs = 1000 * kMs;               // nothing new for so long: callbacks off
-constexpr std::int64_t kLookEveryNs = 5000 * kMs;           // then on again for one tick
+constexpr std::uint32_t kMaxFailures = 20;         // ranges of a kernel that did not count
+constexpr std::int64_t kQuietNs = 1000 * kMs;      // nothing new for so long: callbacks off
+constexpr std::int64_t kLookEveryNs = 5000 * kMs;  // then on again for one tick
 
 enum class Phase : std::uint32_t { off, asking, measuring, ended };
 
@@ -34,21 +34,21 @@ struct Exact {
   ExactHost host;
   RangeFunctions functions;
   std::atomic<Phase> phase{Phase::off};
-  std::atomic<std::uint32_t> turn{0};          // 1: a thread is about to open, use or close a session
+  std::atomic<std::uint32_t> turn{0};  // 1: a thread is about to open, use or close a session
   std::atomic<std::uint32_t> rangeOpen{0};
   std::atomic<std::uint32_t> disturbed{0};
   std::atomic<std::int32_t> captures{0};
-  std::atomic<std::uint64_t> seen{0};          // launches
-  std::atomic<std::int64_t> progressNs{0};     // last new kernel or range
+  std::atomic<std::uint64_t> seen{0};       // launches
+  std::atomic<std::int64_t> progressNs{0};  // last new kernel or range
   std::atomic<std::uint32_t> closeWanted{0}, callbacksOn{0}, newModules{0};
-  std::int64_t lookedNs = 0;                   // worker only
+  std::int64_t lookedNs = 0;  // worker only
 
   // Of the thread that has the turn.
   ExactSession session;
   Kernel* current = nullptr;
   std::uint32_t configurations = 0;
   std::uint32_t sessions = 0;
-  std::int64_t sessionNs = 0, usedNs = 0;      // last opened, last used
+  std::int64_t sessionNs = 0, usedNs = 0;  // last opened, last used
   std::uint64_t usedSeen = 0;
   std::uint32_t needy[wire::kMaxConfigurations] = {};  // kernels launched twice that still need it
 };
@@ -68,10 +68,12 @@ void pauseMicroseconds(long us) noexcept {
 
 const char* reasonOf(CUptiResult result) noexcept {
   switch (result) {
-    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES: return "no_permission";
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+      return "no_permission";
     case CUPTI_ERROR_HARDWARE_BUSY:
     case CUPTI_ERROR_INVALID_OPERATION:
-    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: return "counters_busy";
+    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+      return "counters_busy";
     case CUPTI_ERROR_NOT_SUPPORTED:
     case CUPTI_ERROR_NOT_COMPATIBLE:
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
@@ -80,8 +82,10 @@ const char* reasonOf(CUptiResult result) noexcept {
     case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_INVALID_CHIP_NAME: return "unsupported_chip";
-    default: return "not_recorded";
+    case CUPTI_ERROR_INVALID_CHIP_NAME:
+      return "unsupported_chip";
+    default:
+      return "not_recorded";
   }
 }
 
@@ -100,8 +104,8 @@ void endBy(const StepFailure& failure) noexcept {
     gExact.functions.cuptiGetResultString(failure.result, &meaning);
   }
   char text[sizeof wire::ExactArea::reasonText];
-  std::snprintf(text, sizeof text, "%s failed: %s (CUPTI error %d)", failure.step, meaning == nullptr ? "?" : meaning,
-                failure.result);
+  std::snprintf(text, sizeof text, "%s failed: %s (CUPTI error %d)", failure.step,
+                meaning == nullptr ? "?" : meaning, failure.result);
   end(reasonOf(failure.result), text, failure.result);
 }
 
@@ -111,7 +115,8 @@ CUptiResult switchCalls(std::span<const CUpti_CallbackId> calls, std::uint32_t o
     const CUptiResult result =
         gExact.functions.cuptiEnableCallback(on, gExact.host.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
     // A call that this CUPTI is too old to know is not there to be missed.
-    if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_INVALID_PARAMETER && first == CUPTI_SUCCESS) first = result;
+    if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_INVALID_PARAMETER && first == CUPTI_SUCCESS)
+      first = result;
   }
   return first;
 }
@@ -171,7 +176,8 @@ bool haveConfigurations() noexcept {
     end(text, rest, CUPTI_SUCCESS);
     return false;
   }
-  if (!wire::soundConfigurations(&all, all.bytes) || std::memcmp(all.chip, area.chip, std::strlen(area.chip) + 1) != 0) {
+  if (!wire::soundConfigurations(&all, all.bytes) ||
+      std::memcmp(all.chip, area.chip, std::strlen(area.chip) + 1) != 0) {
     end("not_recorded", "the configurations in the shared memory are not sound", CUPTI_SUCCESS);
     return false;
   }
@@ -327,7 +333,8 @@ void closeRange(const CUpti_CallbackData& call) noexcept {
   gExact.session.markLast(flags);
   add(area.ranges);
   if (flags == 0) {
-    if (kernel.done[configuration].fetch_add(1, std::memory_order_relaxed) + 1u >= gExact.host.launchesPerKernel) {
+    if (kernel.done[configuration].fetch_add(1, std::memory_order_relaxed) + 1u >=
+        gExact.host.launchesPerKernel) {
       settle(kernel, configuration);
     }
   } else {
@@ -348,7 +355,8 @@ void closeIdleSession() noexcept {
 }
 
 void launchEnters(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
-  if (gExact.rangeOpen.load(std::memory_order_relaxed) != 0) gExact.disturbed.store(1, std::memory_order_relaxed);
+  if (gExact.rangeOpen.load(std::memory_order_relaxed) != 0)
+    gExact.disturbed.store(1, std::memory_order_relaxed);
   const Phase phase = gExact.phase.load(std::memory_order_acquire);
   if (phase == Phase::ended || gExact.captures.load(std::memory_order_relaxed) != 0) return;
   const Launch launch = readLaunch(id, call);
@@ -363,7 +371,8 @@ void launchEnters(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept 
   if (fresh) {
     add(gExact.host.area->kernels);
     gExact.progressNs.store(monotonicNow(), std::memory_order_relaxed);
-    if (launch.cooperative || isCommunication(call.symbolName)) kernel->never.store(1, std::memory_order_relaxed);
+    if (launch.cooperative || isCommunication(call.symbolName))
+      kernel->never.store(1, std::memory_order_relaxed);
   }
   const bool first = kernel->launches.fetch_add(1, std::memory_order_relaxed) == 0;
   const bool nothing = first || kernel->never.load(std::memory_order_relaxed) != 0 ||
@@ -374,7 +383,8 @@ void launchEnters(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept 
   }
   if (!takeTurn()) return;
   if (gExact.phase.load(std::memory_order_relaxed) == Phase::off) askForConfigurations(call.context);
-  if (!nothing && gExact.phase.load(std::memory_order_relaxed) != Phase::ended && openRange(*kernel, call.context)) {
+  if (!nothing && gExact.phase.load(std::memory_order_relaxed) != Phase::ended &&
+      openRange(*kernel, call.context)) {
     tRanging = true;  // the turn ends when the launch returns
     return;
   }
@@ -449,7 +459,8 @@ void exactBegin(const ExactHost& host) noexcept {
 bool exactCallback(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
   const CallKind kind = callKindOf(id);
   switch (kind) {
-    case CallKind::none: return false;
+    case CallKind::none:
+      return false;
     case CallKind::launch:
       if (call.callbackSite == CUPTI_API_ENTER) {
         launchEnters(id, call);
@@ -458,10 +469,13 @@ bool exactCallback(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept
       }
       return true;
     case CallKind::otherWork:
-      if (gExact.rangeOpen.load(std::memory_order_relaxed) != 0) gExact.disturbed.store(1, std::memory_order_relaxed);
+      if (gExact.rangeOpen.load(std::memory_order_relaxed) != 0)
+        gExact.disturbed.store(1, std::memory_order_relaxed);
       return true;
     case CallKind::beginCapture:
-    case CallKind::endCapture: captureCall(kind == CallKind::beginCapture, call); return true;
+    case CallKind::endCapture:
+      captureCall(kind == CallKind::beginCapture, call);
+      return true;
   }
   return false;
 }
@@ -485,7 +499,8 @@ void exactTick() noexcept {
   const std::int64_t now = monotonicNow();
   const bool modules = gExact.newModules.exchange(0, std::memory_order_relaxed) != 0;
   if (on) {
-    const bool idle = phase != Phase::off && now - gExact.progressNs.load(std::memory_order_relaxed) > kQuietNs;
+    const bool idle =
+        phase != Phase::off && now - gExact.progressNs.load(std::memory_order_relaxed) > kQuietNs;
     if (modules || (phase != Phase::ended && !idle) || !takeTurn()) return;
     if (phase != Phase::ended && gExact.session.isOpen()) {  // closing needs a thread with the context
       gExact.closeWanted.store(1, std::memory_order_relaxed);

@@ -28,7 +28,8 @@ std::int64_t now(clockid_t clock) noexcept {
 constexpr std::uint32_t kNameBytes = 4;
 constinit char gNames[wire::kMaxRanges][kNameBytes] = {};
 
-std::uint32_t namesOf(const wire::Configurations& all, const wire::Configuration& c, const char* (&names)[kMaxMetrics]) {
+std::uint32_t namesOf(const wire::Configurations& all, const wire::Configuration& c,
+                      const char* (&names)[kMaxMetrics]) {
   const char* at = reinterpret_cast<const char*>(&all) + c.namesOffset;
   std::uint32_t count = 0;
   for (; count < c.metrics && count < kMaxMetrics; ++count, at += std::strlen(at) + 1) names[count] = at;
@@ -40,8 +41,9 @@ std::uint32_t namesOf(const wire::Configurations& all, const wire::Configuration
 std::int64_t realtimeNow() noexcept { return now(CLOCK_REALTIME); }
 std::int64_t monotonicNow() noexcept { return now(CLOCK_MONOTONIC); }
 
-ExactSession::Opened ExactSession::open(const RangeFunctions& functions, const ExactHost& host, CUcontext context,
-                                        std::uint32_t configuration, StepFailure& failure) noexcept {
+ExactSession::Opened ExactSession::open(const RangeFunctions& functions, const ExactHost& host,
+                                        CUcontext context, std::uint32_t configuration,
+                                        StepFailure& failure) noexcept {
   functions_ = &functions;
   host_ = &host;
   context_ = context;
@@ -103,7 +105,8 @@ bool ExactSession::prepareImage(StepFailure& failure, bool& noSlot) noexcept {
     size.numMetrics = metrics;
     size.maxNumOfRanges = capacity_;
     size.maxNumRangeTreeNodes = capacity_;
-    failure = {"cuptiRangeProfilerGetCounterDataSize", functions_->cuptiRangeProfilerGetCounterDataSize(&size)};
+    failure = {"cuptiRangeProfilerGetCounterDataSize",
+               functions_->cuptiRangeProfilerGetCounterDataSize(&size)};
     if (failure.result != CUPTI_SUCCESS) return false;
     imageBytes_ = size.counterDataSize;
     bytes = (sizeof(wire::RangedImageRecord) + imageBytes_ + 7) / 8 * 8;

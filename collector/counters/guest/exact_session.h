@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One session of the Range Profiler: a context, a configuration, up to kMaxRanges ranges. Opening is a transaction.
+// One session of the Range Profiler: a context, a configuration, up to kMaxRanges ranges. Opening is a
+// transaction.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 namespace warpmeter::counters {
 
 struct StepFailure {
-  const char* step = nullptr;     // nullptr = none
+  const char* step = nullptr;  // nullptr = none
   CUptiResult result = CUPTI_SUCCESS;
 };
 
@@ -25,17 +26,21 @@ class ExactSession {
 
   enum class Opened : std::uint8_t { yes, noSlot, failed };
   // noSlot: no buffer was free, worth another try later. Nothing is left open unless it says yes.
-  Opened open(const RangeFunctions& functions, const ExactHost& host, CUcontext context, std::uint32_t configuration,
-              StepFailure& failure) noexcept;
+  Opened open(const RangeFunctions& functions, const ExactHost& host, CUcontext context,
+              std::uint32_t configuration, StepFailure& failure) noexcept;
 
   // Not full. The calling thread launches between the two.
   bool push(StepFailure& failure) noexcept;
   bool pop(std::uint32_t correlationId, std::uint32_t kernel, StepFailure& failure) noexcept;
   void markLast(std::uint32_t flags) noexcept { record_->launch[record_->launches - 1].flags = flags; }
 
-  // Reads the counters and sends the image. The session is over in any case; false: what it had measured is lost.
+  // Reads the counters and sends the image. The session is over in any case; false: what it had measured is
+  // lost.
   bool close(StepFailure& failure) noexcept;
-  void forget() noexcept { object_ = nullptr; record_ = nullptr; }
+  void forget() noexcept {
+    object_ = nullptr;
+    record_ = nullptr;
+  }
 
  private:
   bool prepareImage(StepFailure& failure, bool& noSlot) noexcept;

@@ -5,7 +5,8 @@ namespace warpmeter::counters {
 
 Kernel* KernelTable::find(std::uint64_t key, bool& fresh) noexcept {
   fresh = false;
-  for (std::uint32_t i = 0, at = static_cast<std::uint32_t>(key >> 32) % kCells; i < kCells; ++i, at = (at + 1) % kCells) {
+  for (std::uint32_t i = 0, at = static_cast<std::uint32_t>(key >> 32) % kCells; i < kCells;
+       ++i, at = (at + 1) % kCells) {
     Kernel& cell = cells_[at];
     std::uint64_t there = cell.key.load(std::memory_order_acquire);
     if (there == key) return &cell;

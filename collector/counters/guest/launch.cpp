@@ -7,21 +7,27 @@ namespace warpmeter::counters {
 namespace {
 
 #define D(name) CUPTI_DRIVER_TRACE_CBID_##name
-constexpr CUpti_CallbackId kLaunches[] = {
-    D(cuLaunchKernel), D(cuLaunchKernel_ptsz), D(cuLaunchKernelEx), D(cuLaunchKernelEx_ptsz),
-    D(cuLaunchCooperativeKernel), D(cuLaunchCooperativeKernel_ptsz), D(cuLaunchCooperativeKernelMultiDevice),
-    D(cuGraphLaunch), D(cuGraphLaunch_ptsz)};
-constexpr CUpti_CallbackId kCaptures[] = {
-    D(cuStreamBeginCapture), D(cuStreamBeginCapture_ptsz), D(cuStreamBeginCapture_v2), D(cuStreamBeginCapture_v2_ptsz),
-    D(cuStreamBeginCaptureToGraph), D(cuStreamBeginCaptureToGraph_ptsz), D(cuStreamEndCapture),
-    D(cuStreamEndCapture_ptsz)};
+constexpr CUpti_CallbackId kLaunches[] = {D(cuLaunchKernel),
+                                          D(cuLaunchKernel_ptsz),
+                                          D(cuLaunchKernelEx),
+                                          D(cuLaunchKernelEx_ptsz),
+                                          D(cuLaunchCooperativeKernel),
+                                          D(cuLaunchCooperativeKernel_ptsz),
+                                          D(cuLaunchCooperativeKernelMultiDevice),
+                                          D(cuGraphLaunch),
+                                          D(cuGraphLaunch_ptsz)};
+constexpr CUpti_CallbackId kCaptures[] = {D(cuStreamBeginCapture),        D(cuStreamBeginCapture_ptsz),
+                                          D(cuStreamBeginCapture_v2),     D(cuStreamBeginCapture_v2_ptsz),
+                                          D(cuStreamBeginCaptureToGraph), D(cuStreamBeginCaptureToGraph_ptsz),
+                                          D(cuStreamEndCapture),          D(cuStreamEndCapture_ptsz)};
 
 bool startsWith(const char* text, const char* prefix) {
   while (*prefix != 0 && *text == *prefix) ++text, ++prefix;
   return *prefix == 0;
 }
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {  // the finalizer of SplitMix64 over a running sum
+std::uint64_t mix(std::uint64_t hash,
+                  std::uint64_t value) {  // the finalizer of SplitMix64 over a running sum
   std::uint64_t z = hash + value + 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -35,7 +41,8 @@ struct Shape {
 
 std::uint64_t keyOf(const Shape& s, const CUpti_CallbackData& call) {
   const auto pair = [](unsigned high, unsigned low) { return std::uint64_t{high} << 32 | low; };
-  std::uint64_t key = mix(reinterpret_cast<std::uintptr_t>(call.context), reinterpret_cast<std::uintptr_t>(s.function));
+  std::uint64_t key =
+      mix(reinterpret_cast<std::uintptr_t>(call.context), reinterpret_cast<std::uintptr_t>(s.function));
   // A handle may come back for another kernel after its module is gone; its name then lies elsewhere, mostly.
   key = mix(key, reinterpret_cast<std::uintptr_t>(call.symbolName));
   key = mix(key, pair(s.grid[0], s.grid[1]));
@@ -47,7 +54,8 @@ std::uint64_t keyOf(const Shape& s, const CUpti_CallbackData& call) {
 
 bool isCooperative(const CUlaunchConfig& config) {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
-    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && config.attrs[i].value.cooperative != 0) return true;
+    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && config.attrs[i].value.cooperative != 0)
+      return true;
   }
   return false;
 }
@@ -62,21 +70,26 @@ CallKind callKindOf(CUpti_CallbackId id) noexcept {
     case D(cuLaunchKernel):
     case D(cuLaunchKernel_ptsz):
     case D(cuLaunchKernelEx):
-    case D(cuLaunchKernelEx_ptsz): return CallKind::launch;
+    case D(cuLaunchKernelEx_ptsz):
+      return CallKind::launch;
     case D(cuLaunchCooperativeKernel):
     case D(cuLaunchCooperativeKernel_ptsz):
     case D(cuLaunchCooperativeKernelMultiDevice):
     case D(cuGraphLaunch):
-    case D(cuGraphLaunch_ptsz): return CallKind::otherWork;
+    case D(cuGraphLaunch_ptsz):
+      return CallKind::otherWork;
     case D(cuStreamEndCapture):
-    case D(cuStreamEndCapture_ptsz): return CallKind::endCapture;
+    case D(cuStreamEndCapture_ptsz):
+      return CallKind::endCapture;
     case D(cuStreamBeginCapture):
     case D(cuStreamBeginCapture_ptsz):
     case D(cuStreamBeginCapture_v2):
     case D(cuStreamBeginCapture_v2_ptsz):
     case D(cuStreamBeginCaptureToGraph):
-    case D(cuStreamBeginCaptureToGraph_ptsz): return CallKind::beginCapture;
-    default: return CallKind::none;
+    case D(cuStreamBeginCaptureToGraph_ptsz):
+      return CallKind::beginCapture;
+    default:
+      return CallKind::none;
   }
 }
 
@@ -85,14 +98,20 @@ Launch readLaunch(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept 
   if (call.functionParams == nullptr) return launch;
   if (id == D(cuLaunchKernel) || id == D(cuLaunchKernel_ptsz)) {
     const auto& p = *static_cast<const cuLaunchKernel_params*>(call.functionParams);
-    launch.key = keyOf({p.f, {p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ},
-                        p.sharedMemBytes}, call);
+    launch.key = keyOf({p.f,
+                        {p.gridDimX, p.gridDimY, p.gridDimZ},
+                        {p.blockDimX, p.blockDimY, p.blockDimZ},
+                        p.sharedMemBytes},
+                       call);
   } else {
     const auto& p = *static_cast<const cuLaunchKernelEx_params*>(call.functionParams);
     if (p.config == nullptr) return launch;
     const CUlaunchConfig& c = *p.config;
-    launch.key = keyOf({p.f, {c.gridDimX, c.gridDimY, c.gridDimZ}, {c.blockDimX, c.blockDimY, c.blockDimZ},
-                        c.sharedMemBytes}, call);
+    launch.key = keyOf({p.f,
+                        {c.gridDimX, c.gridDimY, c.gridDimZ},
+                        {c.blockDimX, c.blockDimY, c.blockDimZ},
+                        c.sharedMemBytes},
+                       call);
     launch.cooperative = isCooperative(c);
   }
   return launch;
@@ -114,8 +133,10 @@ bool endsCapture(CUresult result) noexcept {
     case CUDA_ERROR_STREAM_CAPTURE_MERGE:
     case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
     case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
-    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: return true;
-    default: return false;
+    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -4,27 +4,27 @@
 
 #include <cupti.h>
 // These three need cupti.h before them.
-#include <cupti_target.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
+#include <cupti_target.h>
 
 namespace warpmeter::counters {
 
-#define WARPMETER_RANGE_FUNCTIONS(X)          \
-  X(cuptiEnableCallback)                      \
-  X(cuptiGetDeviceId)                         \
-  X(cuptiGetResultString)                     \
-  X(cuptiDeviceGetChipName)                   \
-  X(cuptiProfilerInitialize)                  \
-  X(cuptiRangeProfilerEnable)                 \
-  X(cuptiRangeProfilerDisable)                \
-  X(cuptiRangeProfilerGetCounterDataSize)     \
+#define WARPMETER_RANGE_FUNCTIONS(X)              \
+  X(cuptiEnableCallback)                          \
+  X(cuptiGetDeviceId)                             \
+  X(cuptiGetResultString)                         \
+  X(cuptiDeviceGetChipName)                       \
+  X(cuptiProfilerInitialize)                      \
+  X(cuptiRangeProfilerEnable)                     \
+  X(cuptiRangeProfilerDisable)                    \
+  X(cuptiRangeProfilerGetCounterDataSize)         \
   X(cuptiRangeProfilerCounterDataImageInitialize) \
-  X(cuptiRangeProfilerSetConfig)              \
-  X(cuptiRangeProfilerStart)                  \
-  X(cuptiRangeProfilerStop)                   \
-  X(cuptiRangeProfilerPushRange)              \
-  X(cuptiRangeProfilerPopRange)               \
+  X(cuptiRangeProfilerSetConfig)                  \
+  X(cuptiRangeProfilerStart)                      \
+  X(cuptiRangeProfilerStop)                       \
+  X(cuptiRangeProfilerPushRange)                  \
+  X(cuptiRangeProfilerPopRange)                   \
   X(cuptiRangeProfilerDecodeData)
 
 struct RangeFunctions {

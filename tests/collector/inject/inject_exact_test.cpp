@@ -111,7 +111,8 @@ ExactState stateOf(const Guest& guest) { return static_cast<ExactState>(guest.ex
 
 TEST(Exact, MeasuresLaunchesOfEachKernelAfterItsFirst) {
   TestRecorder recorder(measuring());
-  const GuestResult result = runGuest(exact(recorder, {"normal", "--launches", "200", "--kernels", "4", "--runtime"}));
+  const GuestResult result =
+      runGuest(exact(recorder, {"normal", "--launches", "200", "--kernels", "4", "--runtime"}));
   recorder.stop();
   ASSERT_TRUE(result.exited(0)) << result.output;
   const Guest& guest = recorder.guest(0);
@@ -168,18 +169,20 @@ TEST(Exact, SessionThatIsOpenAtTheEndIsStillDelivered) {
 
 TEST(Exact, ContextThatGoesTakesNothingAlong) {
   TestRecorder recorder(measuring());
-  const GuestResult result = runGuest(exact(recorder, {"destroy-context", "--launches", "8", "--kernels", "4"}));
+  const GuestResult result =
+      runGuest(exact(recorder, {"destroy-context", "--launches", "8", "--kernels", "4"}));
   recorder.stop();
   EXPECT_TRUE(result.exited(0));
   EXPECT_EQ(result.value("openSessions"), 0);
   EXPECT_EQ(rangesOf(recorder.guest(0)).size(), 4u);
 }
 
-TEST(Exact, CapturesAreLeftAlone) {  // few launches before the first capture: kernels still need ranges when it begins
+TEST(Exact, CapturesAreLeftAlone) {  // few launches before the first capture: kernels still need ranges when
+                                     // it begins
   for (const char* threads : {"1", "4"}) {
     TestRecorder recorder(measuring());
-    const GuestResult result = runGuest(exact(
-        recorder, {"graph-capture", "--launches", "18", "--kernels", "3", "--threads", threads, "--exit-code", "4"}));
+    const GuestResult result = runGuest(exact(recorder, {"graph-capture", "--launches", "18", "--kernels",
+                                                         "3", "--threads", threads, "--exit-code", "4"}));
     recorder.stop();
     EXPECT_TRUE(result.exited(4)) << result.output;
     EXPECT_EQ(result.value("goodCaptures"), 3) << threads;
@@ -204,8 +207,8 @@ TEST(Exact, RangesWithForeignLaunchesAreMarked) {
     disturbed = disturbed || (range.launch.flags & wire::kRangeDisturbed) != 0;
     ++perKernel[range.launch.kernel];
   }
-  // Four threads launching at once disturb each other. Which range exactly is for the records to tell: a launch that is
-  // already under way when the range opens is not seen here.
+  // Four threads launching at once disturb each other. Which range exactly is for the records to tell: a
+  // launch that is already under way when the range opens is not seen here.
   EXPECT_TRUE(disturbed);
   EXPECT_EQ(perKernel.size(), 2u);
   for (const auto& [kernel, count] : perKernel) EXPECT_LE(count, 6 + 20) << kernel;
@@ -215,7 +218,8 @@ TEST(Exact, RangesWithForeignLaunchesAreMarked) {
 TEST(Exact, CommunicationAndCooperativeKernelsAreNeverRanged) {
   for (const char* kind : {"--nccl", "--cooperative"}) {
     TestRecorder recorder(measuring());
-    const GuestResult result = runGuest(exact(recorder, {"normal", kind, "--launches", "50", "--kernels", "2"}));
+    const GuestResult result =
+        runGuest(exact(recorder, {"normal", kind, "--launches", "50", "--kernels", "2"}));
     recorder.stop();
     EXPECT_TRUE(result.exited(0));
     EXPECT_EQ(kernelsOf(recorder.guest(0)).size(), 50u);
@@ -226,7 +230,8 @@ TEST(Exact, CommunicationAndCooperativeKernelsAreNeverRanged) {
 
 TEST(Exact, OneContextAtATime) {  // the fake refuses to enable a second one
   TestRecorder recorder(measuring());
-  const GuestResult result = runGuest(exact(recorder, {"two-contexts", "--launches", "400", "--kernels", "2"}));
+  const GuestResult result =
+      runGuest(exact(recorder, {"two-contexts", "--launches", "400", "--kernels", "2"}));
   recorder.stop();
   EXPECT_TRUE(result.exited(0));
   const Guest& guest = recorder.guest(0);
@@ -298,7 +303,8 @@ TEST(Exact, CallbacksEndWhenNothingIsLeftToDo) {
       runGuest(exact(recorder, {"normal", "--launches", "2500", "--kernels", "2", "--pause-us", "1000"}));
   recorder.stop();
   EXPECT_TRUE(result.exited(0));
-  EXPECT_EQ(result.value("enabledCallbacks"), kOtherCallbacks + 8);  // captures are still counted, launches are not
+  EXPECT_EQ(result.value("enabledCallbacks"),
+            kOtherCallbacks + 8);  // captures are still counted, launches are not
   EXPECT_EQ(stateOf(recorder.guest(0)), ExactState::quiet);
   EXPECT_EQ(rangesOf(recorder.guest(0)).size(), 12u);
 }
@@ -354,25 +360,27 @@ TEST_P(ExactFailure, LeavesApplicationAndRecordingIntact) {
 
 INSTANTIATE_TEST_SUITE_P(
     EachCall, ExactFailure,
-    testing::Values(Failure{"cuptiProfilerInitialize", 27, "unsupported_chip", "cuptiProfilerInitialize"},
-                    Failure{"cuptiGetDeviceId", 3, "not_recorded", "cuptiGetDeviceId"},
-                    Failure{"cuptiDeviceGetChipName", 1, "not_recorded", "cuptiDeviceGetChipName"},
-                    Failure{"cuptiRangeProfilerEnable", 35, "no_permission", "cuptiRangeProfilerEnable"},
-                    Failure{"cuptiRangeProfilerEnable", 7, "counters_busy", "cuptiRangeProfilerEnable"},
-                    Failure{"cuptiRangeProfilerGetCounterDataSize", 1, "not_recorded", "GetCounterDataSize"},
-                    Failure{"cuptiRangeProfilerCounterDataImageInitialize", 8, "not_recorded", "ImageInitialize"},
-                    Failure{"cuptiRangeProfilerSetConfig", 1, "not_recorded", "cuptiRangeProfilerSetConfig"},
-                    Failure{"cuptiRangeProfilerStart", 26, "counters_busy", "cuptiRangeProfilerStart"},
-                    Failure{"cuptiRangeProfilerPushRange", 999, "not_recorded", "cuptiRangeProfilerPushRange"},
-                    Failure{"cuptiRangeProfilerPushRange:5", 999, "not_recorded", "cuptiRangeProfilerPushRange"},
-                    Failure{"cuptiRangeProfilerPopRange", 999, "not_recorded", "cuptiRangeProfilerPopRange"},
-                    Failure{"cuptiRangeProfilerStop", 999, "not_recorded", "cuptiRangeProfilerStop"},
-                    Failure{"cuptiRangeProfilerDecodeData", 8, "not_recorded", "cuptiRangeProfilerDecodeData"}));
+    testing::Values(
+        Failure{"cuptiProfilerInitialize", 27, "unsupported_chip", "cuptiProfilerInitialize"},
+        Failure{"cuptiGetDeviceId", 3, "not_recorded", "cuptiGetDeviceId"},
+        Failure{"cuptiDeviceGetChipName", 1, "not_recorded", "cuptiDeviceGetChipName"},
+        Failure{"cuptiRangeProfilerEnable", 35, "no_permission", "cuptiRangeProfilerEnable"},
+        Failure{"cuptiRangeProfilerEnable", 7, "counters_busy", "cuptiRangeProfilerEnable"},
+        Failure{"cuptiRangeProfilerGetCounterDataSize", 1, "not_recorded", "GetCounterDataSize"},
+        Failure{"cuptiRangeProfilerCounterDataImageInitialize", 8, "not_recorded", "ImageInitialize"},
+        Failure{"cuptiRangeProfilerSetConfig", 1, "not_recorded", "cuptiRangeProfilerSetConfig"},
+        Failure{"cuptiRangeProfilerStart", 26, "counters_busy", "cuptiRangeProfilerStart"},
+        Failure{"cuptiRangeProfilerPushRange", 999, "not_recorded", "cuptiRangeProfilerPushRange"},
+        Failure{"cuptiRangeProfilerPushRange:5", 999, "not_recorded", "cuptiRangeProfilerPushRange"},
+        Failure{"cuptiRangeProfilerPopRange", 999, "not_recorded", "cuptiRangeProfilerPopRange"},
+        Failure{"cuptiRangeProfilerStop", 999, "not_recorded", "cuptiRangeProfilerStop"},
+        Failure{"cuptiRangeProfilerDecodeData", 8, "not_recorded", "cuptiRangeProfilerDecodeData"}));
 
 // What was measured before the failure is not thrown away.
 TEST(Exact, RangesBeforeAFailureAreDelivered) {
   TestRecorder recorder(measuring());
-  runGuest(exact(recorder, {"normal", "--launches", "200", "--kernels", "4"}, {"FAKE_CUPTI_FAIL=cuptiRangeProfilerPushRange:5=999"}));
+  runGuest(exact(recorder, {"normal", "--launches", "200", "--kernels", "4"},
+                 {"FAKE_CUPTI_FAIL=cuptiRangeProfilerPushRange:5=999"}));
   recorder.stop();
   EXPECT_EQ(rangesOf(recorder.guest(0)).size(), 5u);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact mode from end to end: the real recorder, sampler program and injected library under the fake CUPTI, whose value
-// of metric m for a launch is gridX x 1000 + m (tests/fake_cupti/fake_range.h).
+// Exact mode from end to end: the real recorder, sampler program and injected library under the fake CUPTI,
+// whose value of metric m for a launch is gridX x 1000 + m (tests/fake_cupti/fake_range.h).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -32,7 +32,8 @@ std::vector<RangedValue> rangedValues(const std::string& path) {
 TEST(ExactProcess, ValuesOfSingleLaunchesArriveAsRows) {
   RecorderProcess recorder(exactly());
   ASSERT_TRUE(recorder.ready()) << recorder.firstMessage().text;
-  const GuestResult app = recorder.record({"normal", "--launches", "300", "--kernels", "4"}, {"WARPMETER_EXACT=3"});
+  const GuestResult app =
+      recorder.record({"normal", "--launches", "300", "--kernels", "4"}, {"WARPMETER_EXACT=3"});
   EXPECT_TRUE(app.exited(0));
   const auto summary = recorder.finish();
   ASSERT_TRUE(summary.has_value());
@@ -80,8 +81,9 @@ TEST(ExactProcess, WithoutIt) {
 
 TEST(ExactProcess, OtherWorkBesideIsNoticedInTheRecords) {
   RecorderProcess recorder(exactly());
-  const GuestResult app = recorder.record({"normal", "--launches", "100", "--kernels", "2", "--kernel-ns", "200000"},
-                                          {"WARPMETER_EXACT=3", "FAKE_CUPTI_HASTY_RANGES=1"});
+  const GuestResult app =
+      recorder.record({"normal", "--launches", "100", "--kernels", "2", "--kernel-ns", "200000"},
+                      {"WARPMETER_EXACT=3", "FAKE_CUPTI_HASTY_RANGES=1"});
   EXPECT_TRUE(app.exited(0));
   recorder.finish();
   const Recorded file(recorder.output());
@@ -93,8 +95,8 @@ TEST(ExactProcess, OtherWorkBesideIsNoticedInTheRecords) {
 
 TEST(ExactProcess, WhatIsAcceptedAmongManyThreadsIsRight) {
   RecorderProcess recorder(exactly());
-  const GuestResult app = recorder.record({"normal", "--launches", "2000", "--kernels", "2", "--threads", "4"},
-                                          {"WARPMETER_EXACT=3"});
+  const GuestResult app = recorder.record(
+      {"normal", "--launches", "2000", "--kernels", "2", "--threads", "4"}, {"WARPMETER_EXACT=3"});
   EXPECT_TRUE(app.exited(0));
   recorder.finish();
   const Recorded file(recorder.output());
@@ -115,8 +117,9 @@ class ExactRefusal : public testing::TestWithParam<Refusal> {};
 
 TEST_P(ExactRefusal, ReasonIsInTheFile) {
   RecorderProcess recorder(exactly());
-  const GuestResult app = recorder.record({"normal", "--launches", "100", "--kernels", "2", "--exit-code", "3"},
-                                          {"WARPMETER_EXACT=3", GetParam().environment});
+  const GuestResult app =
+      recorder.record({"normal", "--launches", "100", "--kernels", "2", "--exit-code", "3"},
+                      {"WARPMETER_EXACT=3", GetParam().environment});
   EXPECT_TRUE(app.exited(3));
   ASSERT_TRUE(recorder.finish().has_value());
   const Recorded file(recorder.output());
@@ -126,13 +129,15 @@ TEST_P(ExactRefusal, ReasonIsInTheFile) {
   EXPECT_THAT(file.session.countersText, HasSubstr(GetParam().text));
   EXPECT_TRUE(rangedValues(recorder.output()).empty());
 }
-INSTANTIATE_TEST_SUITE_P(
-    Each, ExactRefusal,
-    testing::Values(Refusal{"FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable=35", "no_permission", "cuptiRangeProfilerEnable"},
-                    Refusal{"FAKE_CUPTI_FAIL=cuptiRangeProfilerStart=26", "counters_busy", "error 26"},
-                    Refusal{"FAKE_CUPTI_CHIP=ZZ999", "unsupported_chip", "ZZ999"},
-                    Refusal{"FAKE_CUPTI_CHIP=../x", "not_recorded", "name"},
-                    Refusal{"FAKE_CUPTI_FAIL=cuptiRangeProfilerStop=999", "not_recorded", "cuptiRangeProfilerStop"}));
+INSTANTIATE_TEST_SUITE_P(Each, ExactRefusal,
+                         testing::Values(Refusal{"FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable=35",
+                                                 "no_permission", "cuptiRangeProfilerEnable"},
+                                         Refusal{"FAKE_CUPTI_FAIL=cuptiRangeProfilerStart=26",
+                                                 "counters_busy", "error 26"},
+                                         Refusal{"FAKE_CUPTI_CHIP=ZZ999", "unsupported_chip", "ZZ999"},
+                                         Refusal{"FAKE_CUPTI_CHIP=../x", "not_recorded", "name"},
+                                         Refusal{"FAKE_CUPTI_FAIL=cuptiRangeProfilerStop=999", "not_recorded",
+                                                 "cuptiRangeProfilerStop"}));
 
 TEST(ExactProcess, ProgramThatLaunchesEachKernelOnceSaysSo) {
   RecorderProcess recorder(exactly());
@@ -147,7 +152,8 @@ TEST(ExactProcess, MissingSamplerProgramIsNamed) {
   RecorderCommand command = exactly();
   command.arguments.back() = "/nonexistent/warpmeter-sampler";
   RecorderProcess recorder(command);
-  const GuestResult app = recorder.record({"normal", "--launches", "100", "--kernels", "2"}, {"WARPMETER_EXACT=3"});
+  const GuestResult app =
+      recorder.record({"normal", "--launches", "100", "--kernels", "2"}, {"WARPMETER_EXACT=3"});
   EXPECT_TRUE(app.exited(0));
   recorder.finish();
   const Recorded file(recorder.output());
@@ -183,8 +189,8 @@ TEST(ExactProcess, KilledProgramKeepsWhatWasClosed) {
 
 TEST(ExactProcess, SamplerComesAfterwards) {
   RecorderProcess recorder(exactly("sample,exact"));
-  const GuestResult app = recorder.record({"normal", "--launches", "2500", "--kernels", "2", "--pause-us", "1000"},
-                                          {"WARPMETER_EXACT=3"});
+  const GuestResult app = recorder.record(
+      {"normal", "--launches", "2500", "--kernels", "2", "--pause-us", "1000"}, {"WARPMETER_EXACT=3"});
   EXPECT_TRUE(app.exited(0));
   recorder.finish();
   const Recorded file(recorder.output());

@@ -46,11 +46,13 @@ std::vector<std::byte> record(std::vector<wire::RangedLaunch> launches, std::vec
   return bytes;
 }
 
-wire::RangedLaunch launch(std::uint32_t id, std::int64_t pushed, std::int64_t popped, std::uint32_t flags = 0) {
+wire::RangedLaunch launch(std::uint32_t id, std::int64_t pushed, std::int64_t popped,
+                          std::uint32_t flags = 0) {
   return {pushed, popped, id, id, flags, 0};
 }
 
-KernelRow kernel(std::int64_t id, std::int64_t start, std::int64_t end, std::int64_t pid = kPid, std::int64_t device = 0) {
+KernelRow kernel(std::int64_t id, std::int64_t start, std::int64_t end, std::int64_t pid = kPid,
+                 std::int64_t device = 0) {
   KernelRow row;
   row.correlationId = id;
   row.start = start;
@@ -100,7 +102,9 @@ class Ranged : public testing::Test {
     rows.kernels = std::move(kernels);
     ranged_.see(rows, {}, 0);
   }
-  RangedLaunches::Outcome finish(const RangedLaunches::GpuOf& gpuOf = unknownGpu) { return ranged_.finish(gpuOf, evaluate); }
+  RangedLaunches::Outcome finish(const RangedLaunches::GpuOf& gpuOf = unknownGpu) {
+    return ranged_.finish(gpuOf, evaluate);
+  }
   RangedLaunches ranged_{testing::TempDir() + "ranged"};
 };
 
@@ -151,7 +155,8 @@ TEST_P(RangedBeside, DecidesWhetherItCounts) {
           kPid, record({launch(7, 90 * kUs, 205 * kUs)}, {0.5}), [](std::int64_t t) { return t; },
           [](std::uint32_t id) { return std::int64_t{id}; }));
       if (!rowsFirst) ranged.see(rows, {}, 0);
-      // Device 0 of both processes is GPU 4, the second process' device 1 is GPU 5, its device 2 nobody knows.
+      // Device 0 of both processes is GPU 4, the second process' device 1 is GPU 5, its device 2 nobody
+      // knows.
       const auto outcome = ranged.finish(
           [](std::int64_t, std::int64_t device) { return device == 2 ? kNull : 4 + device; }, evaluate);
       EXPECT_EQ(outcome.launches, other.counts ? 1 : 0) << other.what << kind << rowsFirst;
@@ -202,7 +207,8 @@ TEST_F(Ranged, ValueThatIsNoNumberIsLeftOut) {
 TEST_F(Ranged, EachRangeHasItsOwnValue) {
   ASSERT_TRUE(take(record({launch(7, 90 * kUs, 205 * kUs), launch(8, 1090 * kUs, 1205 * kUs)}, {1, 2})));
   ASSERT_TRUE(take(record({launch(9, 2090 * kUs, 2205 * kUs)}, {3})));
-  see({kernel(7, 100 * kUs, 200 * kUs), kernel(8, 1100 * kUs, 1200 * kUs), kernel(9, 2100 * kUs, 2200 * kUs)});
+  see({kernel(7, 100 * kUs, 200 * kUs), kernel(8, 1100 * kUs, 1200 * kUs),
+       kernel(9, 2100 * kUs, 2200 * kUs)});
   const auto outcome = finish();
   ASSERT_EQ(outcome.values.size(), 6u);
   for (const auto& [at, id] : {std::pair{0, 7}, {2, 8}, {4, 9}}) {
