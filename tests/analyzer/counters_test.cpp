@@ -279,6 +279,17 @@ TEST(Counters, NamesHaveRoles) {
   ASSERT_TRUE(fma);
   EXPECT_EQ(fma->role, Role::fp32Active);
   EXPECT_DOUBLE_EQ(fma->scale, 0.25);  // 128 lanes take 4 warp instructions a cycle
+  // Peaks as the driver gives them on an H200: 132 SMs, 528 tensor pipes; issue_active has quarters.
+  EXPECT_DOUBLE_EQ(counterOf("sm__pipe_tensor_cycles_active.sum", "GH100")->scale, 132.0 / 528);
+  EXPECT_DOUBLE_EQ(counterOf("TPC.TriageCompute.sm__pipe_fp64_cycles_active_realtime.sum", "GH100")->scale,
+                   132.0 / 528);
+  EXPECT_FALSE(counterOf("sm__pipe_fp64_cycles_active.sum", "AD102"));
+  EXPECT_DOUBLE_EQ(counterOf("sm__issue_active.sum", "GH100")->scale, 4);
+  EXPECT_DOUBLE_EQ(counterOf("smsp__issue_active.sum", "GH100")->scale, 1);
+  // matmulNaiveKernel, n = 1024, as measured: 2 instructions of that pipe for each of 1024^3 products, 10
+  // more a warp.
+  const double fmaCycles = 134'873'088 * counterOf("sm__pipe_fma_cycles_active.sum", "GH100")->scale;
+  EXPECT_DOUBLE_EQ(fmaCycles, (2.0 * 1024 * 1024 * 1024 / 32 + 10 * 32'768) / 4);
   EXPECT_FALSE(counterOf("sm__cycles_active.avg", "GH100"));
   EXPECT_FALSE(counterOf("nobody__knows.sum", "GH100"));
 }

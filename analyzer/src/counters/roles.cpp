@@ -21,12 +21,10 @@ constexpr Name kNames[] = {
     {"smsp__inst_executed", {Role::instExecuted}},
     {"sm__inst_issued", {Role::instIssued}},
     {"smsp__inst_issued", {Role::instIssued}},
-    {"sm__issue_active", {Role::instIssued}},
+    {"sm__issue_active", {Role::instIssued, 4}},  // the mean of the four schedulers
     {"smsp__issue_active", {Role::instIssued}},
-    {"sm__pipe_tensor_cycles_active", {Role::tensorActive}},
-    {"sm__pipe_fma_cycles_active", {Role::fp32Active}},
-    {"sm__pipe_fp64_cycles_active", {Role::fp64Active}},
-    {"sm__pipe_alu_cycles_active", {Role::intActive}},
+    {"sm__pipe_tensor_cycles_active", {Role::tensorActive, 1.0 / 4}},  // a pipe in each of the four parts
+    {"sm__pipe_alu_cycles_active", {Role::intActive, 1.0 / 4}},
     {"dram__bytes_read", {Role::dramRead}},
     {"dram__bytes_op_read", {Role::dramRead}},
     {"dram__sectors_read", {Role::dramRead, 32}},
@@ -63,11 +61,22 @@ constexpr PipeName kPipes[] = {
 };
 
 std::optional<NamedCounter> pipeOf(std::string_view name, std::string_view chip) {
+  const bool fp64Of64 = chip == "GH100" || chip.starts_with("GB10"),
+             fp64Of32 = chip == "GA100" || chip == "GV100";
   if (name == "sm__inst_executed_pipe_fp64") {
-    const int lanes = chip == "GH100" || chip.starts_with("GB10") ? 64
-                      : chip == "GA100" || chip == "GV100"        ? 32
-                                                                  : 0;
+    const int lanes = fp64Of64 ? 64 : fp64Of32 ? 32 : 0;
     return lanes == 0 ? std::nullopt : std::optional{NamedCounter{Role::fp64Active, 32.0 / lanes}};
+  }
+  // Where FP64 is a side thing, all parts of an SM share one pipe: what its cycles are counted in is not
+  // known.
+  if (name == "sm__pipe_fp64_cycles_active") {
+    return fp64Of64 || fp64Of32 ? std::optional{NamedCounter{Role::fp64Active, 1.0 / 4}} : std::nullopt;
+  }
+  // With 128 lanes each part has two halves of 16, whose cycles are added; an instruction takes two of one
+  // half. (GH100: a loop of one FFMA and one IMAD a turn counts 4 a turn, the same in every launch.)
+  if (name == "sm__pipe_fma_cycles_active" && !chip.empty()) {
+    const bool of64 = fp64Of32 || chip.starts_with("TU");
+    return NamedCounter{Role::fp32Active, of64 ? 1.0 / 4 : 1.0 / 8};
   }
   const auto* pipe = std::ranges::find(kPipes, name, &PipeName::text);
   if (pipe == std::end(kPipes) || chip.empty()) return std::nullopt;
