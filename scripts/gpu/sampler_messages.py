@@ -120,7 +120,7 @@ def play(options, sampler, messages):
     return took
 
 
-def report_set(names, batches, warps_per_sm):
+def report_set(names, batches, warps_per_sm, began):
     samples = sum(m.samples for m in batches)
     covered = sum(m.to_ns - m.from_ns for m in batches)
     sums = [0] * len(names)
@@ -132,7 +132,8 @@ def report_set(names, batches, warps_per_sm):
         active += sum(1 for value in columns[0] if value > 0)
     asked = sorted({m.interval for m in batches})
     print(f"  {samples} samples in {len(batches)} batches, interval {covered / max(1, samples):.0f} ns (asked {asked}), "
-          f"{active} with active SMs, {sum(len(m.payload) for m in batches) / max(1, samples):.1f} bytes a sample")
+          f"{active} with active SMs, {sum(len(m.payload) for m in batches) / max(1, samples):.1f} bytes a sample, "
+          f"arrived from {batches[0].arrived - began:.2f} to {batches[-1].arrived - began:.2f} s")
     for name, total in zip(names, sums):
         line = f"    {name} = {total}"
         if sums[0]:
@@ -171,7 +172,7 @@ def report(options, messages, began, pause_seconds):
         print(f"gpu {gpu} set {number}: {' '.join(names)}")
         if by_set[gpu, number]:
             try:
-                total += report_set(names, by_set[gpu, number], options.warps_per_sm)
+                total += report_set(names, by_set[gpu, number], options.warps_per_sm, began)
             except ValueError as error:
                 print(f"FAIL  {error}")
                 ok = False
@@ -187,6 +188,8 @@ def report(options, messages, began, pause_seconds):
     if options.pause:
         print(f"pause answered after {pause_seconds:.3f} s" if pause_seconds is not None else "FAIL  pause not answered")
         ok = ok and pause_seconds is not None
+    by_second = collections.Counter(int(m.arrived - began) for m in messages if m.kind == "batch" for _ in range(m.samples))
+    print(f"samples by second: {[by_second[s] for s in range(max(by_second, default=-1) + 1)]}")
     print(f"{total} samples, {sum(len(m.payload) for m in messages) / 1e6:.2f} MB")
     return ok and total > 0
 

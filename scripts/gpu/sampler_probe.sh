@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A first look at the counter sampler on a GPU machine, in half a minute: can it sample, at what cost, what comes out.
+# A first look at the counter sampler on a GPU machine, in half a minute: can it sample, at what cost,
+# what comes out. The tables of costs are those that collector/counters/host rests on.
 # usage: sampler_probe.sh [PREFIX]     PREFIX: build or unpacked folder (default: the newest of build/*)
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -37,10 +38,15 @@ step 25 "probe" "$sampler" --probe --verbose
 work=()
 if [ -x "$saxpy" ]; then
   work=(--program "$saxpy --n 1048576 --repetitions 10000000")
+  "$saxpy" --n 1048576 --repetitions 10000000 > /dev/null 2>&1 &
+  busy=$!
+  sleep 1
 else
   echo "== no kernels/saxpy: sampling an idle GPU"
 fi
-step 20 "short kernels" python3 "$here/sampler_messages.py" "$sampler" "${work[@]}" --median 4000 --seconds 6 --pause
+step 25 "what CUPTI's calls cost" "$sampler" --measure
+[ -z "${busy:-}" ] || { kill "$busy" && wait "$busy"; } 2> /dev/null
+step 15 "short kernels" python3 "$here/sampler_messages.py" "$sampler" "${work[@]}" --median 4000 --seconds 3
 [ -x "$saxpy" ] && work=(--program "$saxpy --n 67108864 --repetitions 10000000")
-step 20 "longer kernels" python3 "$here/sampler_messages.py" "$sampler" "${work[@]}" --median 200000 --seconds 6
+step 15 "longer kernels" python3 "$here/sampler_messages.py" "$sampler" "${work[@]}" --median 200000 --seconds 3
 exit $failed

@@ -7,16 +7,19 @@ namespace warpmeter::sampler {
 namespace {
 
 constexpr std::int64_t kVeryShortKernelNs = 8'000;
-// 512 MiB held 60 000 samples of three counters on an H200: 3 KB per counter. Twice that, to be on the safe
+// Start and stop may take a fifth of a burst's CPU time. Shorter bursts waste it, longer ones come rarely.
+constexpr double kFixedShare = 0.2;
+constexpr double kFewSamples = 100, kManySamples = 4000;
+constexpr std::size_t kSpareSamples = 32, kLeastSamples = 64;
+// 512 MiB held 60 000 samples of six counters on an H200: 1.4 KB per counter. Twice that, to be on the safe
 // side.
-constexpr std::size_t kBytesPerCounter = 6'000;
-constexpr std::int64_t kLeastCap = 256;
+constexpr std::size_t kBytesPerCounter = 2'800, kUsualSamples = 600;
 
 }  // namespace
 
 bool isFine(std::int64_t medianKernelNs) { return medianKernelNs < kShortKernelNs; }
 
-std::int64_t intervalFor(std::int64_t medianKernelNs, const MetricSet& set) {
+std::int64_t intervalFor(std::int64_t medianKernelNs, const MetricGroup& group) {
   std::int64_t interval = 2'000;
   if (medianKernelNs >= kLongKernelNs) {
     interval = std::clamp<std::int64_t>(medianKernelNs / 50, 20'000, 50'000);
@@ -25,37 +28,37 @@ std::int64_t intervalFor(std::int64_t medianKernelNs, const MetricSet& set) {
   } else if (medianKernelNs > 0 && medianKernelNs < kVeryShortKernelNs) {
     interval = 1'000;
   }
-  return std::max(interval, set.minIntervalNs);
+  return std::max(interval, group.minIntervalNs);
 }
 
-BurstPlan planBurst(std::int64_t medianKernelNs, const MetricSet& set, const SampleCost& cost, double cores,
-                    std::int64_t sampleCap) {
+void Overhang::measured(std::int64_t sampledNs, std::int64_t lengthNs) {
+  const std::int64_t over = std::max<std::int64_t>(0, sampledNs - lengthNs);
+  ns_ = over > ns_ ? over : ns_ - (ns_ - over) / 16;
+}
+
+BurstPlan planBurst(std::int64_t intervalNs, const SampleCost& cost, const Overhang& overhang,
+                    std::size_t mostSamples) {
+  const double worth = cost.fixedNs() * (1 / kFixedShare - 1) / std::max(1.0, cost.perSampleNs());
+  const auto samples = static_cast<std::int64_t>(std::clamp(worth, kFewSamples, kManySamples));
   BurstPlan plan;
-  plan.intervalNs = intervalFor(medianKernelNs, set);
-  const double payable = std::max(0.0, cores * static_cast<double>(kCycleNs) - cost.fixedNs());
-  const double samples = std::min(payable / std::max(1.0, cost.perSampleNs()), 1e9);
-  plan.lengthNs = static_cast<std::int64_t>(samples) * plan.intervalNs;
-  // A cycle's money that lasts for more than the cycle: sample on, decode while it runs.
-  if (plan.lengthNs >= kCycleNs) plan.lengthNs = kMaxBurstNs;
-  plan.lengthNs = std::clamp(plan.lengthNs, kMinBurstNs, kMaxBurstNs);
-  // Decoding empties the buffer once a slice.
-  const std::int64_t room = sampleCap * plan.intervalNs;
-  if (room < kSliceNs) plan.lengthNs = std::min(plan.lengthNs, room);
+  plan.lengthNs = std::clamp(samples * intervalNs - overhang.ns(), kMinBurstNs, kMaxBurstNs);
+  const std::int64_t room = static_cast<std::int64_t>(mostSamples) * intervalNs - overhang.mostNs();
+  plan.lengthNs = std::max(kMinBurstNs, std::min(plan.lengthNs, room));
+  plan.samples = static_cast<std::size_t>((plan.lengthNs + overhang.mostNs()) / intervalNs) + kSpareSamples;
   return plan;
 }
 
-BufferCap::BufferCap(std::size_t bufferBytes, std::size_t columns)
-    : cap_(std::max(kLeastCap, static_cast<std::int64_t>(
-                                   bufferBytes / (kBytesPerCounter * std::max<std::size_t>(columns, 1))))),
-      most_(2 * cap_) {}
-
-void BufferCap::overflowed(std::int64_t wanted) {
-  cap_ = std::max(kLeastCap, std::min(cap_, wanted) / 2);
-  most_ = std::max(kLeastCap, std::min(most_, wanted * 3 / 4));
+BufferNeed::BufferNeed(std::size_t counters) : counters_(std::max<std::size_t>(1, counters)) {
+  while (bytes_ < kMostBuffer && bytes_ < kUsualSamples * counters_ * kBytesPerCounter) bytes_ *= 2;
+  samples_ = bytes_ / (counters_ * kBytesPerCounter);
 }
 
-void BufferCap::went(std::int64_t samples) {
-  if (samples * 10 >= cap_ * 9) cap_ = std::min(most_, cap_ + cap_ / 8);
+void BufferNeed::overflowed() {
+  if (bytes_ < kMostBuffer) {
+    bytes_ *= 2;
+  } else {
+    samples_ = std::max(kLeastSamples, samples_ / 2);
+  }
 }
 
 }  // namespace warpmeter::sampler

@@ -2,6 +2,7 @@
 #include "cupti_pm_device.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,19 +13,21 @@
 namespace warpmeter::sampler {
 namespace {
 
-// A sample takes 7 KB with 2 counters and 94 KB with 13 (GH100): images of this size keep decoding inside the
-// caches.
-constexpr std::size_t kCounterDataBytes = std::size_t{4} << 20;
-constexpr std::uint32_t kProbeSamples = 16, kMinSamples = 16, kMaxSamples = 512;
+std::int64_t processCpuNs() {
+  timespec t = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
 
 }  // namespace
 
 class CuptiPmDevice::Timer {
  public:
-  explicit Timer(Took& took) : took_(took) {}
+  Timer(Times& times, Call call) : took_(times.calls[call]) {}
   ~Timer() {
     ++took_.calls;
     took_.ns += std::chrono::nanoseconds(std::chrono::steady_clock::now() - from_).count();
+    took_.cpuNs += processCpuNs() - cpuFrom_;
   }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
@@ -32,7 +35,15 @@ class CuptiPmDevice::Timer {
  private:
   Took& took_;
   const std::chrono::steady_clock::time_point from_ = std::chrono::steady_clock::now();
+  const std::int64_t cpuFrom_ = processCpuNs();
 };
+
+const char* CuptiPmDevice::callName(int call) {
+  static constexpr const char* kNames[kCalls] = {"Enable",     "SetConfig", "GetCounterDataSize",
+                                                 "Initialize", "Start",     "Stop",
+                                                 "DecodeData", "Evaluate",  "Disable"};
+  return kNames[call];
+}
 
 CuptiPmDevice::CuptiPmDevice(const Cupti& cupti, const GpuDevice& gpu, std::string chip, bool verbose)
     : cupti_(cupti),
@@ -43,34 +54,27 @@ CuptiPmDevice::CuptiPmDevice(const Cupti& cupti, const GpuDevice& gpu, std::stri
 
 CuptiPmDevice::~CuptiPmDevice() {
   close();
-  if (verbose_) tellTimes();
-}
-
-void CuptiPmDevice::tellTimes() const {
-  static constexpr const char* kNames[kCalls] = {
-      "Enable",     "SetConfig and counter data", "Start",  "Stop", "CounterDataImageInitialize",
-      "DecodeData", "GetSampleInfo and Evaluate", "Disable"};
+  if (!verbose_) return;
   for (int i = 0; i < kCalls; ++i) {
-    const Took& t = took_[static_cast<std::size_t>(i)];
+    const Took& t = times_.calls[static_cast<std::size_t>(i)];
     if (t.calls == 0) continue;
-    fmt::print(stderr, "sampler: {} calls of {}, {:.3f} ms each", t.calls, kNames[i],
-               static_cast<double>(t.ns) * 1e-6 / static_cast<double>(t.calls));
+    fmt::print(stderr, "sampler: {} calls of {}, {:.3f} ms each ({:.3f} ms CPU)", t.calls, callName(i),
+               t.ms(), static_cast<double>(t.cpuNs) * 1e-6 / static_cast<double>(t.calls));
     const bool perSample = i == kInitialize || i == kDecode || i == kEvaluate;
-    if (perSample && decodedSamples_ > 0) {
+    if (perSample && times_.samples > 0) {
       fmt::print(stderr, ", {:.2f} us per sample",
-                 static_cast<double>(t.ns) * 1e-3 / static_cast<double>(decodedSamples_));
+                 static_cast<double>(t.ns) * 1e-3 / static_cast<double>(times_.samples));
     }
     fmt::print(stderr, "\n");
   }
 }
 
 PmStatus CuptiPmDevice::open() {
-  const Timer timer(took_[kEnable]);
+  const Timer timer(times_, kEnable);
   WARPMETER_PARAMS(CUpti_PmSampling_Enable, p);
   p.deviceIndex = static_cast<std::size_t>(gpu_.ordinal);
   if (const int code = cupti_.cuptiPmSamplingEnable(&p)) return {code, "cuptiPmSamplingEnable"};
   object_ = p.pPmSamplingObject;
-  set_ = nullptr;
   return {};
 }
 
@@ -78,48 +82,75 @@ void CuptiPmDevice::close() {
   if (object_ == nullptr) return;
   if (sampling_) (void)stop();
   sampling_ = false;
-  const Timer timer(took_[kDisable]);
+  const Timer timer(times_, kDisable);
   WARPMETER_PARAMS(CUpti_PmSampling_Disable, p);
   p.pPmSamplingObject = object_;
   cupti_.cuptiPmSamplingDisable(&p);
   object_ = nullptr;
-  set_ = nullptr;
 }
 
-PmStatus CuptiPmDevice::prepare(const MetricSet& set, Prepared*& prepared) {
-  if (const auto found = prepared_.find(&set); found != prepared_.end()) {
-    prepared = found->second.get();
-    return {};
+PmStatus CuptiPmDevice::configImage(const MetricGroup& group, const std::vector<std::uint8_t>*& image) {
+  std::vector<std::uint8_t>& config = configs_[&group];
+  image = &config;
+  if (!config.empty()) return {};
+  const std::vector<std::string> asked = group.asked();
+  std::vector<const char*> names;
+  for (const std::string& name : asked) names.push_back(name.c_str());
+  HostObject host(cupti_);
+  if (const PmStatus s = host.create(chip_, names); !s.ok()) return s;
+  return host.image(config);
+}
+
+PmStatus CuptiPmDevice::configure(const MetricGroup& group, std::int64_t intervalNs,
+                                  std::size_t bufferBytes) {
+  const std::vector<std::uint8_t>* config = nullptr;
+  if (const PmStatus s = configImage(group, config); !s.ok()) return s;
+  if (verbose_) {
+    std::string line =
+        fmt::format("sampler: {} counters every {} ns, hardware buffer {} MiB, config image {} bytes",
+                    group.asked().size(), intervalNs, bufferBytes >> 20, config->size());
+    if (told_.insert(line).second) fmt::print(stderr, "{}\n", line);
   }
-  auto made = std::make_unique<Prepared>(cupti_);
-  for (const MetricColumn& column : set.columns) made->asked.push_back(column.asked.c_str());
-  if (const PmStatus s = made->host.create(chip_, made->asked); !s.ok()) return s;
-  if (const PmStatus s = made->host.image(made->config); !s.ok()) return s;
-  prepared = made.get();
-  prepared_[&set] = std::move(made);
-  return {};
-}
-
-PmStatus CuptiPmDevice::configure(const MetricSet& set, std::int64_t intervalNs) {
-  const Timer timer(took_[kConfigure]);
-  Prepared* prepared = nullptr;
-  if (const PmStatus s = prepare(set, prepared); !s.ok()) return s;
+  for (auto& [set, decoder] : decoders_) decoder->room = 0;
+  const Timer timer(times_, kSetConfig);
   WARPMETER_PARAMS(CUpti_PmSampling_SetConfig, p);
   p.pPmSamplingObject = object_;
-  p.configSize = prepared->config.size();
-  p.pConfig = prepared->config.data();
-  p.hardwareBufferSize = kHardwareBufferBytes;
+  p.configSize = config->size();
+  p.pConfig = config->data();
+  p.hardwareBufferSize = bufferBytes;
   p.samplingInterval = interval(intervalNs);
   p.triggerMode = sysclkTrigger_ ? CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL
                                  : CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
   // The oldest are kept: an overflow is then an end with a time, not a hole somewhere.
   p.hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST;
-  if (const int code = cupti_.cuptiPmSamplingSetConfig(&p)) return {code, "cuptiPmSamplingSetConfig"};
-  if (set_ == &set) return {};
-  current_ = prepared;
-  set_ = nullptr;
-  if (const PmStatus s = sizeCounterData(); !s.ok()) return s;
-  set_ = &set;
+  return {cupti_.cuptiPmSamplingSetConfig(&p), "cuptiPmSamplingSetConfig"};
+}
+
+PmStatus CuptiPmDevice::prepare(const MetricSet& set, std::size_t samples) {
+  std::unique_ptr<Decoder>& decoder = decoders_[&set];
+  if (decoder == nullptr) {
+    auto made = std::make_unique<Decoder>(Decoder{&set, {}, HostObject(cupti_), {}, 0, false});
+    for (const MetricColumn& column : set.columns) made->asked.push_back(column.asked.c_str());
+    if (const PmStatus s = made->host.create(chip_, made->asked); !s.ok()) return s;
+    decoder = std::move(made);
+  }
+  current_ = decoder.get();
+  // Every byte of the image is written before each decoding: not much larger than necessary.
+  if (samples <= current_->room && samples * 2 > current_->room) return {};
+  return makeRoom(*current_, samples + samples / 8);
+}
+
+PmStatus CuptiPmDevice::makeRoom(Decoder& decoder, std::size_t samples) {
+  const Timer timer(times_, kDataSize);
+  WARPMETER_PARAMS(CUpti_PmSampling_GetCounterDataSize, p);
+  p.pPmSamplingObject = object_;
+  p.pMetricNames = decoder.asked.data();
+  p.numMetrics = decoder.asked.size();
+  p.maxSamples = static_cast<std::uint32_t>(samples);
+  if (const int code = cupti_.cuptiPmSamplingGetCounterDataSize(&p))
+    return {code, "cuptiPmSamplingGetCounterDataSize"};
+  decoder.image.resize(p.counterDataSize);
+  decoder.room = samples;
   return {};
 }
 
@@ -131,38 +162,17 @@ std::uint64_t CuptiPmDevice::interval(std::int64_t intervalNs) const {
   return static_cast<std::uint64_t>(std::max(1.0, std::round(static_cast<double>(intervalNs) * ghz)));
 }
 
-PmStatus CuptiPmDevice::sizeCounterData() {
-  WARPMETER_PARAMS(CUpti_PmSampling_GetCounterDataSize, p);
-  p.pPmSamplingObject = object_;
-  p.pMetricNames = const_cast<const char**>(current_->asked.data());
-  p.numMetrics = current_->asked.size();
-  p.maxSamples = kProbeSamples;
-  if (const int code = cupti_.cuptiPmSamplingGetCounterDataSize(&p))
-    return {code, "cuptiPmSamplingGetCounterDataSize"};
-  const std::size_t perSample = std::max<std::size_t>(1, p.counterDataSize / kProbeSamples);
-  p.maxSamples =
-      std::clamp(static_cast<std::uint32_t>(kCounterDataBytes / perSample), kMinSamples, kMaxSamples);
-  if (const int code = cupti_.cuptiPmSamplingGetCounterDataSize(&p))
-    return {code, "cuptiPmSamplingGetCounterDataSize"};
-  counterData_.resize(p.counterDataSize);
-  if (verbose_) {
-    fmt::print(stderr, "sampler: {} counters, counter data {} bytes for {} samples, config image {} bytes\n",
-               current_->asked.size(), counterData_.size(), p.maxSamples, current_->config.size());
-  }
-  return {};
-}
-
-PmStatus CuptiPmDevice::initializeCounterData() {
-  const Timer timer(took_[kInitialize]);
+PmStatus CuptiPmDevice::initializeImage() {
+  const Timer timer(times_, kInitialize);
   WARPMETER_PARAMS(CUpti_PmSampling_CounterDataImage_Initialize, p);
   p.pPmSamplingObject = object_;
-  p.counterDataSize = counterData_.size();
-  p.pCounterData = counterData_.data();
+  p.counterDataSize = current_->image.size();
+  p.pCounterData = current_->image.data();
   return {cupti_.cuptiPmSamplingCounterDataImageInitialize(&p), "cuptiPmSamplingCounterDataImageInitialize"};
 }
 
 PmStatus CuptiPmDevice::start() {
-  const Timer timer(took_[kStart]);
+  const Timer timer(times_, kStart);
   WARPMETER_PARAMS(CUpti_PmSampling_Start, p);
   p.pPmSamplingObject = object_;
   const int code = cupti_.cuptiPmSamplingStart(&p);
@@ -171,7 +181,7 @@ PmStatus CuptiPmDevice::start() {
 }
 
 PmStatus CuptiPmDevice::stop() {
-  const Timer timer(took_[kStop]);
+  const Timer timer(times_, kStop);
   WARPMETER_PARAMS(CUpti_PmSampling_Stop, p);
   p.pPmSamplingObject = object_;
   sampling_ = false;
@@ -180,15 +190,15 @@ PmStatus CuptiPmDevice::stop() {
 
 DecodeResult CuptiPmDevice::decode(SampleBlock& block) {
   DecodeResult result;
-  result.status = initializeCounterData();
+  result.status = initializeImage();
   if (!result.status.ok()) return result;
   WARPMETER_PARAMS(CUpti_PmSampling_DecodeData, p);
   p.pPmSamplingObject = object_;
-  p.pCounterDataImage = counterData_.data();
-  p.counterDataImageSize = counterData_.size();
+  p.pCounterDataImage = current_->image.data();
+  p.counterDataImageSize = current_->image.size();
   int code = 0;
   {
-    const Timer timer(took_[kDecode]);
+    const Timer timer(times_, kDecode);
     code = cupti_.cuptiPmSamplingDecodeData(&p);
   }
   result.overflow = p.overflow != 0 || code == CUPTI_ERROR_OUT_OF_MEMORY;
@@ -196,38 +206,43 @@ DecodeResult CuptiPmDevice::decode(SampleBlock& block) {
     result.status = {code, "cuptiPmSamplingDecodeData"};
     return result;
   }
-  result.more = p.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
-  result.status = readSamples(block);
+  result.full = p.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
+  result.status = readSamples(block, result.full);
   return result;
 }
 
-PmStatus CuptiPmDevice::readSamples(SampleBlock& block) {
-  const Timer timer(took_[kEvaluate]);
+PmStatus CuptiPmDevice::readSamples(SampleBlock& block, bool& lost) {
+  const Timer timer(times_, kEvaluate);
+  const std::vector<std::uint8_t>& image = current_->image;
   WARPMETER_PARAMS(CUpti_PmSampling_GetCounterDataInfo, info);
-  info.pCounterDataImage = counterData_.data();
-  info.counterDataImageSize = counterData_.size();
+  info.pCounterDataImage = image.data();
+  info.counterDataImageSize = image.size();
   if (const int code = cupti_.cuptiPmSamplingGetCounterDataInfo(&info)) {
     return {code, "cuptiPmSamplingGetCounterDataInfo"};
   }
-  decodedSamples_ += static_cast<std::int64_t>(info.numCompletedSamples);
-  const std::size_t columns = set_->columns.size();
+  times_.samples += static_cast<std::int64_t>(info.numCompletedSamples);
+  const std::vector<MetricColumn>& columns = current_->set->columns;
   for (std::size_t i = 0; i < info.numCompletedSamples; ++i) {
     WARPMETER_PARAMS(CUpti_PmSampling_CounterData_GetSampleInfo, sample);
     sample.pPmSamplingObject = object_;
-    sample.pCounterDataImage = counterData_.data();
-    sample.counterDataImageSize = counterData_.size();
+    sample.pCounterDataImage = image.data();
+    sample.counterDataImageSize = image.size();
     sample.sampleIndex = i;
     if (const int code = cupti_.cuptiPmSamplingCounterDataGetSampleInfo(&sample)) {
       return {code, "cuptiPmSamplingCounterDataGetSampleInfo"};
     }
-    const std::size_t at = block.values.size();
-    block.values.resize(at + columns, std::numeric_limits<double>::quiet_NaN());
-    double* row = block.values.data() + at;
-    if (!current_->host.evaluate(counterData_, i, current_->asked, row).ok()) {
-      std::fill_n(row, columns, std::numeric_limits<double>::quiet_NaN());
+    if (sample.startTimestamp == sample.endTimestamp) {  // covers no time; without one: what was lost
+      lost = lost || sample.startTimestamp == 0;
+      continue;
     }
-    for (std::size_t c = 0; c < columns; ++c) {
-      const int factor = set_->columns[c].factor;
+    const std::size_t at = block.values.size();
+    block.values.resize(at + columns.size(), std::numeric_limits<double>::quiet_NaN());
+    double* row = block.values.data() + at;
+    if (!current_->host.evaluate(image, i, current_->asked, row).ok()) {
+      std::fill_n(row, columns.size(), std::numeric_limits<double>::quiet_NaN());
+    }
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const int factor = columns[c].factor;
       // A rate of nothing is NaN; its count is 0.
       if (factor >= 0) row[c] = row[factor] == 0 ? 0 : row[c] / 100 * row[factor];
     }
@@ -244,9 +259,10 @@ void CuptiPmDevice::tellPeaks() {
   current_->told = true;
   for (const char* asked : current_->asked) {
     const std::string name = std::string(asked) + ".peak_sustained";
+    if (!told_.insert(name).second) continue;
     const std::vector<const char*> one = {name.c_str()};
     double value = 0;
-    const PmStatus s = current_->host.evaluate(counterData_, 0, one, &value);
+    const PmStatus s = current_->host.evaluate(current_->image, 0, one, &value);
     fmt::print(stderr, "sampler: {} = {}\n", name,
                s.ok() ? fmt::format("{}", value) : resultText(cupti_, s.code));
   }

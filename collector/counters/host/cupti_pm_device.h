@@ -5,7 +5,9 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cupti_library.h"
@@ -14,10 +16,6 @@
 
 namespace warpmeter::sampler {
 
-// Size of the buffer that the GPU writes samples into. 512 MiB took 60 000 samples of a few counters; bursts
-// are kept to what this one can hold (burst_plan.h).
-inline constexpr std::size_t kHardwareBufferBytes = std::size_t{128} << 20;
-
 class CuptiPmDevice : public PmDevice {
  public:
   CuptiPmDevice(const Cupti& cupti, const GpuDevice& gpu, std::string chip, bool verbose);
@@ -25,34 +23,53 @@ class CuptiPmDevice : public PmDevice {
 
   PmStatus open() override;
   void close() override;
-  PmStatus configure(const MetricSet& set, std::int64_t intervalNs) override;
+  PmStatus configure(const MetricGroup& group, std::int64_t intervalNs, std::size_t bufferBytes) override;
+  PmStatus prepare(const MetricSet& set, std::size_t samples) override;
   PmStatus start() override;
   PmStatus stop() override;
   DecodeResult decode(SampleBlock& block) override;
 
+  // How long CUPTI's calls took since the last time this was asked, for --verbose and --measure.
+  struct Took {
+    std::int64_t calls = 0, ns = 0, cpuNs = 0;  // CPU time of the whole process
+    double ms() const { return static_cast<double>(ns) * 1e-6 / static_cast<double>(calls > 0 ? calls : 1); }
+  };
+  enum Call {
+    kEnable,
+    kSetConfig,
+    kDataSize,
+    kInitialize,
+    kStart,
+    kStop,
+    kDecode,
+    kEvaluate,
+    kDisable,
+    kCalls
+  };
+  struct Times {
+    std::array<Took, kCalls> calls;
+    std::int64_t samples = 0;  // decoded
+  };
+  Times takeTimes() { return std::exchange(times_, {}); }
+  static const char* callName(int call);
+  std::size_t imageBytes() const { return current_ == nullptr ? 0 : current_->image.size(); }
+
  private:
-  // What one set needs, made once: CUPTI's host objects and images stay valid when the counters are given
-  // back.
-  struct Prepared {
+  // What decoding a set needs; the host object stays valid when the counters are given back.
+  struct Decoder {
+    const MetricSet* set;
     std::vector<const char*> asked;
     HostObject host;
-    std::vector<std::uint8_t> config;
-    bool told = false;  // --verbose named its peaks
-    explicit Prepared(const Cupti& cupti) : host(cupti) {}
+    std::vector<std::uint8_t> image;
+    std::size_t room = 0;  // samples, in this session
+    bool told = false;     // --verbose named its peaks
   };
-
-  // How long CUPTI's calls take, for --verbose.
-  struct Took {
-    std::int64_t calls = 0, ns = 0;
-  };
-  enum Call { kEnable, kConfigure, kStart, kStop, kInitialize, kDecode, kEvaluate, kDisable, kCalls };
   class Timer;
-  void tellTimes() const;
 
-  PmStatus prepare(const MetricSet& set, Prepared*& prepared);
-  PmStatus sizeCounterData();
-  PmStatus initializeCounterData();
-  PmStatus readSamples(SampleBlock& block);
+  PmStatus configImage(const MetricGroup& group, const std::vector<std::uint8_t>*& image);
+  PmStatus makeRoom(Decoder& decoder, std::size_t samples);
+  PmStatus initializeImage();
+  PmStatus readSamples(SampleBlock& block, bool& lost);
   void tellPeaks();
   std::uint64_t interval(std::int64_t intervalNs) const;
 
@@ -62,12 +79,11 @@ class CuptiPmDevice : public PmDevice {
   const bool verbose_, sysclkTrigger_;
   CUpti_PmSampling_Object* object_ = nullptr;
   bool sampling_ = false;
-  std::map<const MetricSet*, std::unique_ptr<Prepared>> prepared_;
-  const MetricSet* set_ = nullptr;
-  Prepared* current_ = nullptr;
-  std::vector<std::uint8_t> counterData_;
-  std::array<Took, kCalls> took_;
-  std::int64_t decodedSamples_ = 0;
+  std::map<const MetricGroup*, std::vector<std::uint8_t>> configs_;  // CUPTI keeps a pointer into them
+  std::map<const MetricSet*, std::unique_ptr<Decoder>> decoders_;
+  Decoder* current_ = nullptr;
+  std::set<std::string> told_;
+  Times times_;
 };
 
 // Once per process, before the functions below.

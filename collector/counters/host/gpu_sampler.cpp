@@ -11,9 +11,7 @@ namespace {
 
 constexpr std::int64_t kRetryNs = 200'000'000;
 constexpr int kOpenTries = 10;  // two seconds: a range session that just ended gives the counters back slowly
-constexpr int kMaxFailuresInRow = 3;           // then the GPU is given up
-constexpr int kOverflowsBeforeReopen = 3;      // an overflowed session usually recovers with Stop and Start
-constexpr std::int64_t kHurryNs = 50'000'000;  // of decoding, once told to pause or end
+constexpr int kMaxFailuresInRow = 3;  // then the GPU is given up
 
 }  // namespace
 
@@ -32,62 +30,83 @@ GpuSampler::GpuSampler(std::uint32_t gpu, PmDevice& device, MetricHost& host, Me
 
 void GpuSampler::run() {
   spentNs_ = clock_.ourShareOfCpuNs();
-  if (!loadFirstSet()) return;
+  MetricGroup core = buildCore(host_);
+  if (core.sets.empty()) {
+    sendUnavailable(sink_, gpu_, kUnsupportedChip,
+                    "this chip cannot count active warps and instructions in one pass");
+    return;
+  }
+  addGroup(std::move(core));
+  intervalNs_ = intervalFor(clock_.medianKernelNs(), groups_[0].metrics);
   while (clock_.order() != Order::end) {
     if (clock_.order() == Order::pause) {
       pausedUntilTold();
-      continue;
+    } else if (!step()) {
+      break;
     }
-    if (!open_ && !openPatiently()) break;
-    if (!open_) continue;  // told something else meanwhile
-    if (!burst()) break;
-    loadAllSets();
-    account();
-    waitForBudget();
   }
   if (open_) device_.close();
-  open_ = false;
   encoder_.tellLosses();
   stats_.samples = encoder_.sent();
-  if (options_.verbose) {
-    fmt::print(stderr,
-               "sampler: gpu {}: {} bursts, {} samples sent, {} refused, {} without value, {} overflows, {} "
-               "failures\n",
-               gpu_, stats_.bursts, encoder_.sent(), encoder_.dropped(), encoder_.invalid(), stats_.overflows,
-               stats_.failures);
-    for (std::size_t i = 0; i < sets_.size(); ++i) {
-      fmt::print(stderr,
-                 "sampler: gpu {} set {}: {:.1f} us per sample, {:.1f} ms per burst, room for {} samples\n",
-                 gpu_, i, sets_[i].cost.perSampleNs() * 1e-3, sets_[i].cost.fixedNs() * 1e-6,
-                 sets_[i].cap.samples());
-    }
-  }
+  if (options_.verbose) tellStats();
 }
 
-bool GpuSampler::loadFirstSet() {
-  MetricSet first = buildFirstSet(host_);
-  if (first.columns.empty()) {
-    sendUnavailable(sink_, gpu_, kUnsupportedChip,
-                    "this chip cannot count active warps and instructions in one pass");
-    return false;
+// One burst with what has to come before it, and the pause after it.
+bool GpuSampler::step() {
+  if (configured_ && turns_.over(clock_.nowNs())) chooseGroup();
+  PmStatus status;
+  if (!configured_) {
+    // A session takes one configuration only.
+    const std::int64_t from = clock_.nowNs();
+    budget_.spend(newlySpentNs());
+    if (open_) device_.close();
+    open_ = false;
+    if (!openPatiently()) return false;
+    if (!open_) return true;  // told something else meanwhile
+    status = configure(from);
   }
-  addSet(std::move(first));
+  const bool ran = status.ok() && clock_.order() == Order::sample;
+  if (ran) status = burst();
+  if (!status.ok()) return recover(status);
+  if (ran) failuresInRow_ = 0;
+  const std::int64_t spent = newlySpentNs();
+  budget_.spend(spent);
+  turns_.spent(spent);
+  waitForBudget();
   return true;
 }
 
-// After the first burst: asking for the others takes 0.4 s, and the program may be over by then.
-void GpuSampler::loadAllSets() {
-  if (allSets_) return;
-  allSets_ = true;
-  std::vector<MetricSet> all = buildSets(host_);
-  for (std::size_t i = 1; i < all.size(); ++i) addSet(std::move(all[i]));
-  spentNs_ = clock_.ourShareOfCpuNs();  // part of the start, not of the sampling
+void GpuSampler::addGroup(MetricGroup metrics) {
+  Group group{std::move(metrics), BufferNeed(0), {}, {}};
+  group.buffer = BufferNeed(group.metrics.asked().size());
+  for (const MetricSet& set : group.metrics.sets) {
+    group.sets.push_back({sets_++, SampleCost(set.columns.size())});
+  }
+  groups_.push_back(std::move(group));
 }
 
-void GpuSampler::addSet(MetricSet metrics) {
-  const std::size_t columns = metrics.columns.size();
-  sets_.push_back(
-      {std::move(metrics), SampleCost(columns), BufferCap(options_.hardwareBufferBytes, columns)});
+// At the first change: asking for them takes CPU time, and the program may be over before.
+void GpuSampler::loadAllGroups() {
+  if (allGroups_) return;
+  allGroups_ = true;
+  std::vector<MetricGroup> all = buildGroups(host_);
+  for (std::size_t i = 1; i < all.size(); ++i) addGroup(std::move(all[i]));
+  budget_.borrow(newlySpentNs());
+}
+
+void GpuSampler::chooseGroup() {
+  loadAllGroups();
+  const bool fine = isFine(clock_.medianKernelNs());
+  std::vector<int> weights;
+  for (const Group& group : groups_) {
+    weights.push_back(fine ? group.metrics.fineWeight : group.metrics.coarseWeight);
+  }
+  const std::size_t next = turns_.next(weights);
+  const std::int64_t interval = intervalFor(clock_.medianKernelNs(), groups_[next].metrics);
+  if (next == group_ && interval == intervalNs_) return turns_.renewed(clock_.nowNs());
+  group_ = next;
+  intervalNs_ = interval;
+  configured_ = false;
 }
 
 bool GpuSampler::openPatiently() {
@@ -96,7 +115,6 @@ bool GpuSampler::openPatiently() {
     status = device_.open();
     if (status.ok()) {
       open_ = true;
-      configuredNs_ = 0;
       return true;
     }
     if (!isBusy(status)) break;
@@ -110,116 +128,91 @@ bool GpuSampler::openPatiently() {
 
 void GpuSampler::pausedUntilTold() {
   if (open_) device_.close();
-  open_ = false;
+  open_ = configured_ = false;
   sendPaused(sink_, gpu_);
   while (clock_.order() == Order::pause) clock_.waitUntil(clock_.nowNs() + 1'000'000'000, Order::pause);
 }
 
-std::size_t GpuSampler::nextSet() {
-  const bool fine = isFine(clock_.medianKernelNs());
+PmStatus GpuSampler::configure(std::int64_t fromNs) {
+  const Group& group = groups_[group_];
+  if (const PmStatus s = device_.configure(group.metrics, intervalNs_, group.buffer.bytes()); !s.ok())
+    return s;
+  ++stats_.changes;
+  configured_ = true;
+  const std::int64_t cost = newlySpentNs();
+  budget_.borrow(cost);
+  turns_.changed(clock_.nowNs(), clock_.nowNs() - fromNs, cost);
+  return {};
+}
+
+void GpuSampler::hole(std::int64_t fromNs, std::int64_t toNs, const char* why) {
+  if (toNs > fromNs) sendHole(sink_, gpu_, fromNs, toNs, why);
+}
+
+PmStatus GpuSampler::burst() {
+  Group& group = groups_[group_];
   std::vector<int> weights;
-  bool any = false;
-  for (const Set& set : sets_) {
-    weights.push_back(fine ? set.metrics.fineWeight : set.metrics.coarseWeight);
-    any = any || weights.back() > 0;
-  }
-  if (!any) return 0;
-  return (fine ? fineRotation_ : coarseRotation_).next(weights);
-}
+  for (const MetricSet& set : group.metrics.sets) weights.push_back(set.weight);
+  const std::size_t index = group.rotation.next(weights);
+  const MetricSet& metrics = group.metrics.sets[index];
+  Set& set = group.sets[index];
+  if (set.bursts == 0) sendSet(sink_, gpu_, set.number, metrics);
+  ++set.bursts;
+  const BurstPlan plan = planBurst(intervalNs_, set.cost, overhang_, group.buffer.samples());
 
-bool GpuSampler::burst() {
-  const std::size_t index = nextSet();
-  Set& set = sets_[index];
-  if (!set.announced) {
-    sendSet(sink_, gpu_, static_cast<std::uint32_t>(index), set.metrics);
-    set.announced = true;
-  }
-  const BurstPlan plan =
-      planBurst(clock_.medianKernelNs(), set.metrics, set.cost, budget_.cores(), set.cap.samples());
-  const std::int64_t cpu = clock_.threadCpuNs(), from = clock_.realtimeNs();
-  burstSamples_ = 0;
-  decodeNs_ = 0;
-  overflow_ = drained_ = false;
-  encoder_.beginBurst(static_cast<std::uint32_t>(index), set.metrics.columns.size(), plan.intervalNs);
-  PmStatus status;
-  if (configured_ != index || configuredNs_ != plan.intervalNs) {
-    status = device_.configure(set.metrics, plan.intervalNs);
-    configured_ = index;
-    configuredNs_ = status.ok() ? plan.intervalNs : 0;
-  }
-  if (status.ok()) status = sampleFor(set, plan);
-  encoder_.endBurst();
+  const std::int64_t fromNs = clock_.realtimeNs();
+  encoder_.beginBurst(set.number, metrics.columns.size(), intervalNs_);
+  const auto failed = [&](const PmStatus& s) {
+    encoder_.endBurst();
+    hole(std::max(fromNs, encoder_.lastEndNs()), clock_.realtimeNs(),
+         fmt::format("{} failed with {}", s.call, s.code).c_str());
+    return s;
+  };
+  if (const PmStatus s = device_.prepare(metrics, plan.samples); !s.ok()) return failed(s);
+  const std::int64_t cpu = clock_.threadCpuNs();
+  if (const PmStatus s = device_.start(); !s.ok()) return failed(s);
+  const std::int64_t started = clock_.nowNs();
+  clock_.waitUntil(started + plan.lengthNs, Order::sample);
+  const std::int64_t lengthNs = clock_.nowNs() - started;
+  const std::int64_t toNs = clock_.realtimeNs();
+  if (const PmStatus s = device_.stop(); !s.ok()) return failed(s);
+  const std::int64_t fixedNs = clock_.threadCpuNs() - cpu;
+
+  block_.clear(metrics.columns.size());
+  const DecodeResult decoded = device_.decode(block_);
+  encoder_.add(block_);
+  const std::size_t samples = block_.samples();
   ++stats_.bursts;
-  set.cost.measured(burstSamples_, decodeNs_, clock_.threadCpuNs() - cpu - decodeNs_);
-  const std::int64_t measuredTo = encoder_.lastEndNs() == 0 ? from : encoder_.lastEndNs();
-  if (!status.ok()) {
-    sendHole(sink_, gpu_, measuredTo, clock_.realtimeNs(),
-             fmt::format("{} failed with {}", status.call, status.code));
-    return recover(status);
+  set.samples += samples;
+  set.cost.measured(samples, clock_.threadCpuNs() - cpu - fixedNs, fixedNs);
+  if (decoded.overflow) {
+    ++stats_.overflows;
+    encoder_.endBurst();
+    hole(std::max(fromNs, encoder_.lastEndNs()), toNs, "the hardware buffer overflowed");
+    group.buffer.overflowed();
+    configured_ = false;  // an overflowed session answers nothing more
+    return {};
   }
-  failuresInRow_ = 0;
-  if (!overflow_) {
-    overflowsInRow_ = 0;
-    set.cap.went(static_cast<std::int64_t>(burstSamples_));
-    return true;
+  if (!decoded.status.ok()) return failed(decoded.status);
+  encoder_.endBurst();
+  if (decoded.full) {
+    ++stats_.full;
+    overhang_.wasMore();
+    hole(std::max(fromNs, encoder_.lastEndNs()), toNs, "more samples than there was room for");
+  } else if (samples == 0) {
+    hole(fromNs, toNs, "no samples came");
+  } else {
+    overhang_.measured(static_cast<std::int64_t>(samples) * intervalNs_, lengthNs);
   }
-  ++stats_.overflows;
-  sendHole(sink_, gpu_, measuredTo, clock_.realtimeNs(), "the hardware buffer overflowed");
-  set.cap.overflowed(std::min<std::int64_t>(plan.lengthNs, kSliceNs) / plan.intervalNs);
-  if (++overflowsInRow_ % kOverflowsBeforeReopen == 0) {
-    device_.close();
-    open_ = false;
-  }
-  return true;
-}
-
-PmStatus GpuSampler::sampleFor(Set& set, const BurstPlan& plan) {
-  if (const PmStatus s = device_.start(); !s.ok()) return s;
-  const std::int64_t end = clock_.nowNs() + plan.lengthNs;
-  PmStatus status;
-  while (status.ok() && !overflow_ && clock_.order() == Order::sample) {
-    const std::int64_t now = clock_.nowNs();
-    if (now >= end) break;
-    clock_.waitUntil(std::min(end, now + kSliceNs), Order::sample);
-    if (clock_.nowNs() < end && clock_.order() == Order::sample) status = decodeAll(set, false);
-  }
-  const PmStatus stopped = device_.stop();
-  if (status.ok()) status = stopped;
-  if (status.ok() && !drained_) status = decodeAll(set, true);
-  return status;
-}
-
-// What the buffer holds. After an order to pause or end the rest is given up when it takes long.
-PmStatus GpuSampler::decodeAll(Set& set, bool stopped) {
-  const std::int64_t cpu = clock_.threadCpuNs(), begun = clock_.nowNs();
-  DecodeResult result;
-  do {
-    block_.clear(set.metrics.columns.size());
-    result = device_.decode(block_);
-    burstSamples_ += block_.samples();
-    encoder_.add(block_);
-    overflow_ = overflow_ || result.overflow;
-    if (result.overflow && !result.status.ok()) {
-      drained_ = true;  // an overflowed session answers nothing more until it is stopped and started
-      result.status = {};
-      break;
-    }
-    if (stopped && clock_.order() != Order::sample && clock_.nowNs() - begun > kHurryNs && result.more) {
-      sendHole(sink_, gpu_, encoder_.lastEndNs(), clock_.realtimeNs(), "told to let go of the counters");
-      break;
-    }
-    // While sampling goes on, the buffer fills behind us: come back later rather than stay forever.
-  } while (result.status.ok() && result.more && (stopped || clock_.nowNs() - begun < kSliceNs));
-  decodeNs_ += clock_.threadCpuNs() - cpu;
-  return result.status;
+  return {};
 }
 
 // A session that failed once is opened again; one that keeps failing is given up.
 bool GpuSampler::recover(const PmStatus& status) {
   ++stats_.failures;
   if (options_.verbose) fmt::print(stderr, "sampler: gpu {}: {}\n", gpu_, explain_(status).text);
-  device_.close();
-  open_ = false;
+  if (open_) device_.close();
+  open_ = configured_ = false;
   if (clock_.order() != Order::sample) return true;
   if (++failuresInRow_ < kMaxFailuresInRow) {
     clock_.waitUntil(clock_.nowNs() + kRetryNs, Order::sample);
@@ -230,10 +223,10 @@ bool GpuSampler::recover(const PmStatus& status) {
   return false;
 }
 
-void GpuSampler::account() {
-  const std::int64_t share = clock_.ourShareOfCpuNs();
-  budget_.spend(share - spentNs_);
+std::int64_t GpuSampler::newlySpentNs() {
+  const std::int64_t share = clock_.ourShareOfCpuNs(), spent = share - spentNs_;
   spentNs_ = share;
+  return spent;
 }
 
 void GpuSampler::waitForBudget() {
@@ -241,6 +234,26 @@ void GpuSampler::waitForBudget() {
     const std::int64_t now = clock_.nowNs(), wait = budget_.waitNs(now);
     if (wait == 0) return;
     clock_.waitUntil(now + wait, Order::sample);
+  }
+}
+
+void GpuSampler::tellStats() const {
+  fmt::print(
+      stderr,
+      "sampler: gpu {}: {} bursts, {} configurations, {} samples sent, {} refused, {} without value, {} "
+      "overflows, {} times no room, {} failures, {:.2f} ms of sampling after the order to stop\n",
+      gpu_, stats_.bursts, stats_.changes, encoder_.sent(), encoder_.dropped(), encoder_.invalid(),
+      stats_.overflows, stats_.full, stats_.failures, static_cast<double>(overhang_.ns()) * 1e-6);
+  for (const Group& group : groups_) {
+    for (const Set& set : group.sets) {
+      if (set.bursts == 0) continue;
+      fmt::print(
+          stderr,
+          "sampler: gpu {} set {}: {} samples of {} bursts, {:.1f} us CPU a sample and {:.2f} ms a burst, "
+          "buffer {} MiB\n",
+          gpu_, set.number, set.samples, set.bursts, set.cost.perSampleNs() * 1e-3, set.cost.fixedNs() * 1e-6,
+          group.buffer.bytes() >> 20);
+    }
   }
 }
 

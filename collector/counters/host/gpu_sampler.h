@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples one GPU: burst after burst, sets in rotation, within a CPU budget, until told to end. Runs in a
-// thread of its own; everything it says goes to the sink.
+// Samples one GPU: burst after burst, groups of counters in turn, within a CPU budget, until told to end.
+// Runs in a thread of its own; everything it says goes to the sink.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "batch_encoder.h"
 #include "burst_plan.h"
 #include "cpu_budget.h"
+#include "group_turns.h"
 #include "metric_sets.h"
 #include "pm_device.h"
 #include "reasons.h"
@@ -22,13 +23,12 @@ namespace warpmeter::sampler {
 
 struct GpuSamplerOptions {
   double cores = 0.5;
-  std::size_t hardwareBufferBytes = 0;
   bool verbose = false;
 };
 
 // What the sampler said about itself, for --verbose and tests.
 struct GpuSamplerStats {
-  std::uint64_t bursts = 0, overflows = 0, failures = 0, samples = 0;
+  std::uint64_t bursts = 0, changes = 0, overflows = 0, full = 0, failures = 0, samples = 0;
 };
 
 class GpuSampler {
@@ -43,25 +43,31 @@ class GpuSampler {
 
  private:
   struct Set {
-    MetricSet metrics;
+    std::uint32_t number;  // on the wire
     SampleCost cost;
-    BufferCap cap;
-    bool announced = false;
+    std::uint64_t bursts = 0, samples = 0;
+  };
+  struct Group {
+    MetricGroup metrics;
+    BufferNeed buffer;
+    std::vector<Set> sets;
+    SetRotation rotation;
   };
 
-  bool loadFirstSet();
-  void loadAllSets();
-  void addSet(MetricSet metrics);
+  void addGroup(MetricGroup metrics);
+  void loadAllGroups();
+  // False: the GPU has to be given up.
+  bool step();
   bool openPatiently();
   void pausedUntilTold();
-  std::size_t nextSet();
-  // False: the GPU has to be given up.
-  bool burst();
-  PmStatus sampleFor(Set& set, const BurstPlan& plan);
-  PmStatus decodeAll(Set& set, bool stopped);
+  void chooseGroup();
+  PmStatus configure(std::int64_t fromNs);
+  PmStatus burst();
+  void hole(std::int64_t fromNs, std::int64_t toNs, const char* why);
   bool recover(const PmStatus& status);
-  void account();
+  std::int64_t newlySpentNs();
   void waitForBudget();
+  void tellStats() const;
 
   const std::uint32_t gpu_;
   PmDevice& device_;
@@ -71,19 +77,18 @@ class GpuSampler {
   const GpuSamplerOptions options_;
   const std::function<Unavailable(const PmStatus&)> explain_;
 
-  std::deque<Set> sets_;  // a device keeps the addresses of their metrics
-  bool allSets_ = false, open_ = false;
-  SetRotation fineRotation_, coarseRotation_;
+  std::deque<Group> groups_;  // a device keeps the addresses of their metrics
+  bool allGroups_ = false, open_ = false, configured_ = false;
+  std::size_t group_ = 0;
+  std::int64_t intervalNs_ = 0;
+  std::uint32_t sets_ = 0;
+  GroupTurns turns_;
+  Overhang overhang_;
   CpuBudget budget_;
   BatchEncoder encoder_;
   SampleBlock block_;
-  std::size_t configured_ = 0;  // set and interval that the device has
-  std::int64_t configuredNs_ = 0;
   std::int64_t spentNs_ = 0;  // accounted so far
-  std::uint64_t burstSamples_ = 0;
-  std::int64_t decodeNs_ = 0;  // CPU time of this burst's decoding
-  bool overflow_ = false, drained_ = false;
-  int failuresInRow_ = 0, overflowsInRow_ = 0;
+  int failuresInRow_ = 0;
   GpuSamplerStats stats_;
 };
 

@@ -44,7 +44,7 @@ void sampleGpu(const Cupti& cupti, const GpuDevice& gpu, std::uint32_t number, M
     if (verbose) fmt::print(stderr, "sampler: {} failed: {}\n", status.call, resultText(cupti, status.code));
     return explainFailure(cupti, status, chip);
   };
-  GpuSampler(number, device, host, sink, clock, {cores, kHardwareBufferBytes, verbose}, explainIt).run();
+  GpuSampler(number, device, host, sink, clock, {cores, verbose}, explainIt).run();
 }
 
 }  // namespace warpmeter::sampler

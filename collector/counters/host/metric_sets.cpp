@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string_view>
 
 #include "metric_wishes.h"
@@ -20,132 +21,159 @@ void append(std::vector<MetricColumn>& columns, const Alternative& alternative) 
   }
 }
 
-bool fits(MetricHost& host, const std::vector<MetricColumn>& columns) {
-  std::vector<std::string> asked;
-  for (const MetricColumn& column : columns) asked.push_back(column.asked);
-  return host.fitsOnePass(asked);
-}
-
 std::vector<MetricColumn> columnsOf(std::initializer_list<std::string_view> names) {
   std::vector<MetricColumn> columns;
   for (const std::string_view name : names) columns.push_back({std::string(name), std::string(name), -1});
   return columns;
 }
 
+bool startsWith(const MetricSet& set, std::initializer_list<std::string_view> base) {
+  std::size_t i = 0;
+  for (const std::string_view name : base) {
+    if (i >= set.columns.size() || set.columns[i++].name != name) return false;
+  }
+  return true;
+}
+
+// Adds the wish to the group: to its smallest set with that base which has room for it, else as a new set. An
+// unknown name fits nowhere.
+bool place(MetricHost& host, MetricGroup& group, std::initializer_list<std::string_view> base,
+           const Alternative& alternative, std::size_t most, bool maySplit) {
+  MetricGroup with = group;
+  MetricSet* smallest = nullptr;
+  for (MetricSet& set : with.sets) {
+    if (!startsWith(set, base)) continue;
+    if (smallest == nullptr || set.columns.size() < smallest->columns.size()) smallest = &set;
+  }
+  if (smallest != nullptr) {
+    std::vector<MetricColumn> columns = smallest->columns;
+    append(columns, alternative);
+    if (columns.size() <= most) {
+      smallest->columns = std::move(columns);
+    } else {
+      smallest = nullptr;
+    }
+  }
+  if (smallest == nullptr) {
+    if (!maySplit && !group.sets.empty()) return false;
+    MetricSet set;
+    set.columns = columnsOf(base);
+    append(set.columns, alternative);
+    if (set.columns.size() > most) return false;
+    with.sets.push_back(std::move(set));
+  }
+  const std::vector<std::string> asked = with.asked();
+  if (asked.size() > kGroupColumns || !host.fitsOnePass(asked)) return false;
+  group = std::move(with);
+  return true;
+}
+
 class Builder {
  public:
   explicit Builder(MetricHost& host) : host_(host) {}
 
-  // A small set for one wish beside occupancy; empty when the chip cannot.
-  MetricSet fineSet(const Wish& wish) {
-    MetricSet set;
-    set.fineWeight = wish.fineWeight;
-    set.minIntervalNs = kFineIntervalNs;
-    for (const Alternative& alternative : known(wish)) {
-      std::vector<MetricColumn> columns = columnsOf({kCyclesActive, kWarpsActive});
-      append(columns, alternative);
-      if (columns.size() > kFineColumns || !fits(host_, columns)) continue;
-      set.columns = std::move(columns);
-      break;
+  MetricGroup core() {
+    MetricGroup group;
+    for (const Wish& wish : wishes()) {
+      if (!wish.core) continue;
+      bool placed = false;
+      for (const Alternative& alternative : wish.names) {
+        placed = placed || place(host_, group, {kCyclesActive, kWarpsActive, kCyclesElapsed}, alternative,
+                                 kCoreColumns, false);
+      }
+      if (group.sets.empty()) return {};
+      if (!placed) left_.push_back(&wish);
     }
-    return set;
+    group.fineWeight = group.coarseWeight = 4;
+    group.minIntervalNs = kCoreIntervalNs;
+    return group;
   }
 
-  // Puts the wish into the smallest coarse set that has room, or opens one. Names that go together with
-  // occupancy come before names that do not.
-  void place(const Wish& wish) {
+  // Groups are filled one after the other: what fits into the first costs no change of the hardware's setup.
+  // Inside a group names that go together with occupancy come before names that do not.
+  void broad(std::vector<MetricGroup>& groups) {
     static constexpr std::array<std::initializer_list<std::string_view>, 3> kBases = {
         {{kCyclesActive, kWarpsActive, kCyclesElapsed}, {kCyclesActive, kCyclesElapsed}, {kCyclesActive}}};
-    const std::vector<Alternative> names = known(wish);
-    for (const auto& base : kBases) {
-      for (const Alternative& alternative : names) {
-        if (placeBeside(base, alternative)) return;
+    std::vector<MetricGroup> made;
+    const auto add = [&](const Wish& wish) {
+      made.emplace_back();
+      for (std::size_t g = 0; g < made.size(); ++g) {
+        // Groups of leftovers do without occupancy: more of them fit together.
+        for (std::size_t base = g == 0 ? 0 : 1; base < kBases.size(); ++base) {
+          for (const Alternative& alternative : wish.names) {
+            if (!place(host_, made[g], kBases[base], alternative, kCoarseColumns, true)) continue;
+            if (made.back().sets.empty()) made.pop_back();
+            return;
+          }
+        }
       }
+      made.pop_back();
+    };
+    for (const Wish* wish : left_) add(*wish);
+    for (const Wish& wish : wishes()) {
+      if (!wish.core) add(wish);
+    }
+    for (MetricGroup& group : made) {
+      group.sets.front().weight = 2;  // the tensor and other pipes: what bounds most kernels
+      group.fineWeight = group.coarseWeight = groups.size() == 1 ? 3 : 1;
+      group.minIntervalNs = kBroadIntervalNs;
+      groups.push_back(std::move(group));
     }
   }
 
-  std::vector<MetricSet>& coarse() { return coarse_; }
+  // Small groups for intervals that the others cannot have.
+  void fine(std::vector<MetricGroup>& groups) {
+    std::vector<MetricGroup> made;
+    for (const Wish& wish : wishes()) {
+      if (!wish.fine) continue;
+      bool placed = false;
+      const auto tryAt = [&](MetricGroup& group) {
+        for (const Alternative& alternative : wish.names) {
+          placed = placed ||
+                   (made.size() == 1
+                        ? place(host_, group, {kCyclesActive, kWarpsActive}, alternative, kFineColumns, false)
+                        : place(host_, group, {kCyclesActive}, alternative, kFineColumns, false));
+        }
+      };
+      if (made.size() > 1) tryAt(made.back());
+      if (placed) continue;
+      made.emplace_back();
+      tryAt(made.back());
+      if (!placed) made.pop_back();
+    }
+    for (MetricGroup& group : made) {
+      group.fineWeight = 1;
+      group.minIntervalNs = kFineIntervalNs;
+      groups.push_back(std::move(group));
+    }
+  }
 
  private:
-  // Names that this chip has; an unknown one spoils every question it takes part in.
-  std::vector<Alternative> known(const Wish& wish) {
-    std::vector<Alternative> result;
-    for (const Alternative& alternative : wish.names) {
-      std::vector<MetricColumn> alone;
-      append(alone, alternative);
-      if (fits(host_, alone)) result.push_back(alternative);
-    }
-    return result;
-  }
-
-  bool placeBeside(std::initializer_list<std::string_view> base, const Alternative& alternative) {
-    std::vector<MetricSet*> bySize;
-    for (MetricSet& set : coarse_) {
-      if (startsWith(set, base)) bySize.push_back(&set);
-    }
-    std::ranges::stable_sort(bySize, {}, [](const MetricSet* set) { return set->columns.size(); });
-    for (MetricSet* set : bySize) {
-      std::vector<MetricColumn> columns = set->columns;
-      append(columns, alternative);
-      if (columns.size() > kCoarseColumns || !fits(host_, columns)) continue;
-      set->columns = std::move(columns);
-      return true;
-    }
-    std::vector<MetricColumn> columns = columnsOf(base);
-    append(columns, alternative);
-    if (!fits(host_, columns)) return false;
-    MetricSet set;
-    set.columns = std::move(columns);
-    set.minIntervalNs = kManyColumnsNs;
-    coarse_.push_back(std::move(set));
-    return true;
-  }
-
-  static bool startsWith(const MetricSet& set, std::initializer_list<std::string_view> base) {
-    std::size_t i = 0;
-    for (const std::string_view name : base) {
-      if (i >= set.columns.size() || set.columns[i++].name != name) return false;
-    }
-    return true;
-  }
-
   MetricHost& host_;
-  std::vector<MetricSet> coarse_;
+  std::vector<const Wish*> left_;  // core wishes that the core had no room for
 };
-
-// The first coarse set holds DRAM traffic and instructions, the second the tensor pipe: what bounds most
-// kernels.
-void weigh(std::vector<MetricSet>& coarse) {
-  static constexpr int kWeights[] = {4, 2};
-  for (std::size_t i = 0; i < coarse.size(); ++i) {
-    coarse[i].coarseWeight = i < std::size(kWeights) ? kWeights[i] : 1;
-    // Short kernels have small sets for the first wishes; the rest (caches, issue) comes from here, more
-    // coarsely.
-    coarse[i].fineWeight = i == 0 ? 0 : 1;
-  }
-}
 
 }  // namespace
 
-MetricSet buildFirstSet(MetricHost& host) { return Builder(host).fineSet(wishes().front()); }
-
-std::vector<MetricSet> buildSets(MetricHost& host) {
-  Builder builder(host);
-  std::vector<MetricSet> sets;
-  for (const Wish& wish : wishes()) {
-    if (wish.fineWeight > 0) {
-      MetricSet set = builder.fineSet(wish);
-      if (!set.columns.empty()) {
-        sets.push_back(std::move(set));
-      } else if (sets.empty()) {
-        return {};
-      }
+std::vector<std::string> MetricGroup::asked() const {
+  std::vector<std::string> result;
+  for (const MetricSet& set : sets) {
+    for (const MetricColumn& c : set.columns) {
+      if (std::ranges::find(result, c.asked) == result.end()) result.push_back(c.asked);
     }
-    if (wish.names.front().metrics[0].name != kCyclesElapsed) builder.place(wish);
   }
-  weigh(builder.coarse());
-  for (MetricSet& set : builder.coarse()) sets.push_back(std::move(set));
-  return sets;
+  return result;
+}
+
+MetricGroup buildCore(MetricHost& host) { return Builder(host).core(); }
+
+std::vector<MetricGroup> buildGroups(MetricHost& host) {
+  Builder builder(host);
+  std::vector<MetricGroup> groups = {builder.core()};
+  if (groups.front().sets.empty()) return {};
+  builder.broad(groups);
+  builder.fine(groups);
+  return groups;
 }
 
 }  // namespace warpmeter::sampler

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which counters are sampled together. A set must fit into one pass of the chip's counters; what fits is
+// Which counters are sampled together. A group must fit into one pass of the chip's counters; what fits is
 // asked of CUPTI's host library, chip by chip (no GPU needed for that), in the order of value of the wishes
 // in metric_wishes.cpp.
 #pragma once
@@ -18,11 +18,22 @@ struct MetricColumn {
   int factor = -1;
 };
 
+// What is decoded together. Each burst is read for one set.
 struct MetricSet {
   std::vector<MetricColumn> columns;
-  // Share of the bursts that the set gets, among programs of short and of longer kernels.
+  int weight = 1;  // share of its group's bursts
+};
+
+// What the GPU counts together, in one pass: its hardware is set up for the counters of a group, which takes
+// 0.3 s. Decoding may leave counters out, so that a group with many of them is read set by set.
+struct MetricGroup {
+  std::vector<MetricSet> sets;
+  // Share of the time that the group gets, among programs of short and of longer kernels.
   int fineWeight = 0, coarseWeight = 0;
   std::int64_t minIntervalNs = 0;  // more counters need more time between samples
+
+  // Each counter of its sets once, as CUPTI is asked for it.
+  std::vector<std::string> asked() const;
 };
 
 class MetricHost {
@@ -32,16 +43,20 @@ class MetricHost {
   virtual bool fitsOnePass(const std::vector<std::string>& asked) = 0;
 };
 
-inline constexpr std::size_t kFineColumns = 3;    // at most, for intervals below kManyColumnsNs
-inline constexpr std::size_t kCoarseColumns = 7;  // decoding costs grow faster than the number of counters
-inline constexpr std::int64_t kFineIntervalNs = 1000, kManyColumnsNs = 5000;
+inline constexpr std::size_t kFineColumns = 3;    // at most, for intervals below kCoreIntervalNs
+inline constexpr std::size_t kCoreColumns = 6;    // below kBroadIntervalNs
+inline constexpr std::size_t kCoarseColumns = 7;  // of a set: decoding costs grow faster than their number
+inline constexpr std::size_t kGroupColumns = 20;  // what a sample takes in the hardware buffer has a limit
+inline constexpr std::int64_t kFineIntervalNs = 1000, kCoreIntervalNs = 2000, kBroadIntervalNs = 5000;
 
-// The set that every recording starts with: occupancy and instructions. Empty columns: the chip has not even
-// those.
-MetricSet buildFirstSet(MetricHost& host);
+// What every recording starts with, one set: occupancy, coverage, instructions, DRAM traffic; without those
+// of them that the chip cannot count beside occupancy. No sets: the chip has not even occupancy and
+// instructions.
+MetricGroup buildCore(MetricHost& host);
 
-// All sets of a chip; the first equals buildFirstSet(). Each has sm__cycles_active.sum as its first column;
-// occupancy's sm__warps_active.sum is in every set into which the chip can fit it. Empty: see buildFirstSet.
-std::vector<MetricSet> buildSets(MetricHost& host);
+// All groups of a chip. The first equals buildCore(), the second holds pipes, caches and links as far as one
+// pass goes, then come those with what it had no room for, last the small ones for short kernels. Each set
+// has sm__cycles_active.sum as its first column. Empty: see buildCore.
+std::vector<MetricGroup> buildGroups(MetricHost& host);
 
 }  // namespace warpmeter::sampler

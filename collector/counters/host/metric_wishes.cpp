@@ -45,22 +45,20 @@ constexpr Alternative kPcie[] = {
     {{{"pcie__read_bytes.sum"}, {"pcie__write_bytes.sum"}}},
     {{{"PCI.TriageCompute.pcie__read_bytes.sum"}, {"PCI.TriageCompute.pcie__write_bytes.sum"}}}};
 constexpr Alternative kNvlink[] = {{{{"nvlrx__bytes.sum"}, {"nvltx__bytes.sum"}}}};
-constexpr Alternative kElapsed[] = {{{{kCyclesElapsed}}}};
 
-constexpr Wish kWishes[] = {{"instructions", 4, kInstructions},
-                            {"DRAM reads", 3, kDramRead},
-                            {"DRAM writes", 3, kDramWrite},
-                            {"tensor pipe", 2, kTensor},
-                            {"coverage", 1, kElapsed},  // is in every coarse set anyway
-                            {"FMA pipe", 1, kFma},
-                            {"FP64 pipe", 1, kFp64},
-                            {"integer pipe", 1, kInteger},
-                            {"issue slots", 0, kIssue},
-                            {"L2", 0, kL2},
-                            {"L1 data", 0, kL1Data},
-                            {"L1 hits", 0, kL1},
-                            {"PCIe", 0, kPcie},
-                            {"NVLink", 0, kNvlink}};
+constexpr Wish kWishes[] = {{"instructions", true, true, kInstructions},
+                            {"DRAM reads", true, true, kDramRead},
+                            {"DRAM writes", true, true, kDramWrite},
+                            {"tensor pipe", false, true, kTensor},
+                            {"FMA pipe", false, true, kFma},
+                            {"FP64 pipe", false, true, kFp64},
+                            {"integer pipe", false, true, kInteger},
+                            {"L2", false, false, kL2},
+                            {"L1 data", false, false, kL1Data},
+                            {"issue slots", false, false, kIssue},
+                            {"PCIe", false, false, kPcie},
+                            {"NVLink", false, false, kNvlink},
+                            {"L1 hits", false, false, kL1}};
 
 }  // namespace
 

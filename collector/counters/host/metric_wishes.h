@@ -25,7 +25,8 @@ struct Alternative {
 
 struct Wish {
   std::string_view what;
-  int fineWeight;  // of a set of its own beside occupancy, for short kernels; 0 = none
+  bool core;  // of every recording's first group
+  bool fine;  // has a place in a small group for short kernels
   std::span<const Alternative>
       names;  // the first that the chip can count beside occupancy; else beside cycles alone
 };

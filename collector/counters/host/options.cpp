@@ -42,8 +42,11 @@ Result<Options> parseOptions(int argc, const char* const* argv) {
   Options o;
   for (int i = 1; i < argc; ++i) {
     std::string_view name = argv[i];
-    if (name == "--verbose" || name == "--probe" || name == "--help") {
-      (name == "--verbose" ? o.verbose : name == "--probe" ? o.probe : o.help) = true;
+    if (name == "--verbose" || name == "--probe" || name == "--measure" || name == "--help") {
+      (name == "--verbose"   ? o.verbose
+       : name == "--probe"   ? o.probe
+       : name == "--measure" ? o.measure
+                             : o.help) = true;
       continue;
     }
     std::optional<std::string_view> value;
@@ -65,8 +68,8 @@ Result<Options> parseOptions(int argc, const char* const* argv) {
 
 std::string usageText() {
   return fmt::format(
-      "usage: warpmeter-sampler [--cupti PATH] [--cpu CORES] [--nice N] [--verbose] [--probe | --list-sets "
-      "CHIP]\n"
+      "usage: warpmeter-sampler [--cupti PATH] [--cpu CORES] [--nice N] [--verbose] [--probe | --measure | "
+      "--list-sets CHIP]\n"
       "Samples the counters of GPUs for warpmeter-recorder, which starts it; messages on standard output, "
       "see\n"
       "collector/wire/include/warpmeter/wire/sampler.h.\n"
@@ -75,6 +78,7 @@ std::string usageText() {
       "  --nice N           priority, 0 to 19; default 10\n"
       "  --verbose          on standard error: sets, costs, peaks, failures\n"
       "  --probe            one line of JSON per GPU: can its counters be sampled, and if not, why\n"
+      "  --measure          what CUPTI's calls cost on the first GPU, 15 s; put work on it meanwhile\n"
       "  --list-sets CHIP   the sets of a chip such as GH100; needs no GPU\n",
       kLeastCores, kMostCores);
 }

@@ -13,6 +13,7 @@ struct Options {
   int nice = 10;
   bool verbose = false;  // on standard error: what is measured, what it costs, every failure
   bool probe = false;    // one line of JSON per GPU, then end
+  bool measure = false;  // tables of what CUPTI's calls cost on the first GPU, then end
   std::string listSets;  // chip: print its sets, then end
   bool help = false;
 };

@@ -36,20 +36,25 @@ struct SampleBlock {
 
 struct DecodeResult {
   PmStatus status;
-  bool more = false;      // the buffer holds further samples: decode again
+  bool full = false;      // more samples than were asked for in prepare(): the rest is lost
   bool overflow = false;  // the hardware buffer was full: nothing behind its last sample was measured
 };
 
+// Order of calls: open, configure, then for each burst prepare, start, stop, decode; close.
 class PmDevice {
  public:
   virtual ~PmDevice() = default;
   virtual PmStatus open() = 0;  // takes the GPU's counters; may be called again after close()
   virtual void close() = 0;     // gives them back; stops first if necessary
-  // Sampling is stopped. The set must outlive the device.
-  virtual PmStatus configure(const MetricSet& set, std::int64_t intervalNs) = 0;
+  // Once after each open(): CUPTI 13.0 says yes to a second configuration and goes on with the first (H200).
+  // The group and its sets must outlive the device.
+  virtual PmStatus configure(const MetricGroup& group, std::int64_t intervalNs, std::size_t bufferBytes) = 0;
+  // What the next decode() reads, a set of the configured group, and how many samples it has room for.
+  virtual PmStatus prepare(const MetricSet& set, std::size_t samples) = 0;
   virtual PmStatus start() = 0;
   virtual PmStatus stop() = 0;
-  // Appends what one decoding step yields to `block`. Also while sampling.
+  // Appends what the burst yielded to `block`. Once after each stop(): what a full image had no room for
+  // comes back without times and values.
   virtual DecodeResult decode(SampleBlock& block) = 0;
 };
 

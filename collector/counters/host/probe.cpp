@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "burst_plan.h"
 #include "cupti_pm_device.h"
 #include "gpu_session.h"
 
@@ -21,6 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::chrono::seconds kProbeTime{20};
 constexpr std::int64_t kProbeIntervalNs = 20'000;
 constexpr std::chrono::milliseconds kProbeBurst{5};
+constexpr std::size_t kProbeSamples = 1000;
 
 void printLine(const Json& json) {
   fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -28,12 +30,14 @@ void printLine(const Json& json) {
 }
 
 Json line(const Json& uuid, const Json& chip, const std::optional<Unavailable>& why,
-          const std::vector<MetricSet>& sets) {
+          const std::vector<MetricGroup>& groups) {
   Json names = Json::array();
-  for (const MetricSet& set : sets) {
-    Json columns = Json::array();
-    for (const MetricColumn& column : set.columns) columns.push_back(column.name);
-    names.push_back(std::move(columns));
+  for (const MetricGroup& group : groups) {
+    for (const MetricSet& set : group.sets) {
+      Json columns = Json::array();
+      for (const MetricColumn& column : set.columns) columns.push_back(column.name);
+      names.push_back(std::move(columns));
+    }
   }
   return {{"uuid", uuid},
           {"chip", chip},
@@ -43,8 +47,10 @@ Json line(const Json& uuid, const Json& chip, const std::optional<Unavailable>& 
           {"sets", names}};
 }
 
-PmStatus tryBurst(PmDevice& device, const MetricSet& set, bool verbose) {
-  if (const PmStatus s = device.configure(set, kProbeIntervalNs); !s.ok()) return s;
+PmStatus tryBurst(PmDevice& device, const MetricGroup& group, bool verbose) {
+  const MetricSet& set = group.sets.front();
+  if (const PmStatus s = device.configure(group, kProbeIntervalNs, kLeastBuffer); !s.ok()) return s;
+  if (const PmStatus s = device.prepare(set, kProbeSamples); !s.ok()) return s;
   if (const PmStatus s = device.start(); !s.ok()) return s;
   std::this_thread::sleep_for(kProbeBurst);
   if (const PmStatus s = device.stop(); !s.ok()) return s;
@@ -58,21 +64,21 @@ PmStatus tryBurst(PmDevice& device, const MetricSet& set, bool verbose) {
 void probeGpu(const Cupti& cupti, const GpuDevice& gpu, bool verbose) {
   std::string chip;
   std::optional<Unavailable> why = findChip(cupti, gpu, chip);
-  std::vector<MetricSet> sets;
+  std::vector<MetricGroup> groups;
   if (!why) {
     CuptiMetricHost host(cupti, chip);
-    sets = buildSets(host);
-    if (sets.empty())
+    groups = buildGroups(host);
+    if (groups.empty())
       why = {kUnsupportedChip, "this chip cannot count active warps and instructions in one pass"};
   }
   if (!why) {
     CuptiPmDevice device(cupti, gpu, chip, verbose);
     PmStatus status = device.open();
-    if (status.ok()) status = tryBurst(device, sets.front(), verbose);
+    if (status.ok()) status = tryBurst(device, groups.front(), verbose);
     device.close();
     if (!status.ok()) why = explainFailure(cupti, status, chip);
   }
-  printLine(line(gpu.uuid, chip.empty() ? Json(nullptr) : Json(chip), why, sets));
+  printLine(line(gpu.uuid, chip.empty() ? Json(nullptr) : Json(chip), why, groups));
 }
 
 }  // namespace
@@ -109,21 +115,26 @@ int listSetsMain(const Options& options) {
     return 1;
   }
   CuptiMetricHost host(cupti, options.listSets);
-  std::vector<MetricSet> sets;
-  if (host.check().ok()) sets = buildSets(host);
-  if (sets.empty()) {
+  std::vector<MetricGroup> groups;
+  if (host.check().ok()) groups = buildGroups(host);
+  if (groups.empty()) {
     fmt::print(stderr, "warpmeter-sampler: CUPTI {} cannot sample a chip named '{}'; it knows {}\n",
                cupti.version, options.listSets, fmt::join(supportedChips(cupti), " "));
     return 2;
   }
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    fmt::print("set {}, from {} us, weight {} among short kernels, {} among longer ones:", i,
-               sets[i].minIntervalNs / 1000, sets[i].fineWeight, sets[i].coarseWeight);
-    for (const MetricColumn& column : sets[i].columns) {
-      fmt::print(" {}", column.name);
-      if (column.factor >= 0) fmt::print(" (from {})", column.asked);
+  int number = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const MetricGroup& group = groups[i];
+    fmt::print("group {}, {} counters, from {} us, weight {} among short kernels, {} among longer ones\n", i,
+               group.asked().size(), group.minIntervalNs / 1000, group.fineWeight, group.coarseWeight);
+    for (const MetricSet& set : group.sets) {
+      fmt::print("  set {}, weight {}:", number++, set.weight);
+      for (const MetricColumn& column : set.columns) {
+        fmt::print(" {}", column.name);
+        if (column.factor >= 0) fmt::print(" (from {})", column.asked);
+      }
+      fmt::print("\n");
     }
-    fmt::print("\n");
   }
   return 0;
 }

@@ -11,8 +11,8 @@ namespace warpmeter::sampler {
 // printed.
 int probeMain(const Options& options);
 
-// Standard output: one line per set, its smallest interval and weights, then its counters. Exit code 2:
-// unknown chip, 1: no usable CUPTI.
+// Standard output: one line per group, its smallest interval and weights, then one per set with its counters.
+// Exit code 2: unknown chip, 1: no usable CUPTI.
 int listSetsMain(const Options& options);
 
 }  // namespace warpmeter::sampler

@@ -19,6 +19,7 @@
 #include "commands.h"
 #include "cupti_pm_device.h"
 #include "gpu_session.h"
+#include "measure.h"
 #include "message_queue.h"
 #include "probe.h"
 
@@ -288,6 +289,7 @@ int samplerMain(int argc, char** argv) {
   setpriority(PRIO_PROCESS, 0, options->nice);
   if (!options->listSets.empty()) return listSetsMain(*options);
   if (options->probe) return probeMain(*options);
+  if (options->measure) return measureMain(*options);
   runSampler(*options);
 }
 

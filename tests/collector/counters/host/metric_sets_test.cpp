@@ -26,6 +26,14 @@ bool anyHas(const std::vector<MetricSet>& sets, std::string_view name) {
   return std::ranges::any_of(sets, [&](const MetricSet& s) { return has(s, name); });
 }
 
+std::vector<MetricSet> allSets(MetricHost& host) {
+  std::vector<MetricSet> sets;
+  for (const MetricGroup& group : buildGroups(host)) {
+    sets.insert(sets.end(), group.sets.begin(), group.sets.end());
+  }
+  return sets;
+}
+
 // A chip that knows some names and cannot count some pairs at once.
 class MadeUpChip : public MetricHost {
  public:
@@ -45,7 +53,7 @@ TEST(MetricSets, UnknownMetricCostsOnlyItself) {
   chip.unknown = {"sm__pipe_tensor_cycles_active.sum",
                   "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum",
                   "sm__inst_executed_pipe_tensor.sum", "nvlrx__bytes.sum"};
-  const auto sets = buildSets(chip);
+  const auto sets = allSets(chip);
   EXPECT_FALSE(anyHas(sets, "nvltx__bytes.sum"));
   for (const auto& set : sets) {
     for (const auto& name : namesOf(set)) EXPECT_EQ(name.find("tensor"), name.npos);
@@ -57,24 +65,45 @@ TEST(MetricSets, UnknownMetricCostsOnlyItself) {
 TEST(MetricSets, SecondNameIsTakenWhereTheFirstDoesNotGoWithOccupancy) {
   MadeUpChip chip;
   chip.exclusive = {{"sm__cycles_active.sum", "sm__pipe_fma_cycles_active.sum"}};
-  const auto sets = buildSets(chip);
+  const auto sets = allSets(chip);
   EXPECT_FALSE(anyHas(sets, "sm__pipe_fma_cycles_active.sum"));
   EXPECT_TRUE(anyHas(sets, "TPC.TriageCompute.sm__pipe_fma_cycles_active_realtime.sum"));
 }
 
-TEST(MetricSets, WithoutOccupancyOnlyWhereTheChipCannot) {
+TEST(MetricSets, WhatDoesNotGoWithOccupancyHasAGroupOfItsOwn) {
   MadeUpChip chip;
   chip.exclusive = {{"sm__warps_active.sum", "l1tex__t_sectors.sum"}};
-  for (const auto& set : buildSets(chip)) {
-    EXPECT_EQ(set.columns.front().name, "sm__cycles_active.sum");
-    EXPECT_EQ(has(set, "sm__warps_active.sum"), !has(set, "l1tex__t_sectors.sum"));
+  const auto groups = buildGroups(chip);
+  int with = 0;
+  for (const auto& group : groups) {
+    for (const auto& set : group.sets) {
+      EXPECT_EQ(set.columns.front().name, "sm__cycles_active.sum");
+      if (has(set, "l1tex__t_sectors.sum")) {
+        EXPECT_FALSE(
+            std::ranges::any_of(group.sets, [](const auto& s) { return has(s, "sm__warps_active.sum"); }));
+        ++with;
+      }
+    }
   }
+  EXPECT_EQ(with, 1);
+}
+
+TEST(MetricSets, CoreTakesWhatFitsAndLeavesTheRestToTheOthers) {
+  MadeUpChip chip;
+  chip.unknown = {"dram__bytes_op_write.sum"};
+  chip.exclusive = {{"dram__bytes_read.sum", "dram__bytes_write.sum"}};
+  const auto groups = buildGroups(chip);
+  ASSERT_GE(groups.size(), 2u);
+  ASSERT_EQ(groups[0].sets.size(), 1u);
+  EXPECT_TRUE(has(groups[0].sets[0], "dram__bytes_read.sum"));
+  EXPECT_FALSE(has(groups[0].sets[0], "dram__bytes_write.sum"));
+  EXPECT_TRUE(anyHas(groups[1].sets, "dram__bytes_write.sum"));
 }
 
 TEST(MetricSets, HitsAreMadeOfARateWhereNobodyCountsThem) {
   MadeUpChip chip;
   chip.unknown = {"lts__t_sectors_lookup_hit.sum", "lts__t_sectors_lookup_hit_realtime.sum"};
-  for (const auto& set : buildSets(chip)) {
+  for (const auto& set : allSets(chip)) {
     const auto hit = std::ranges::find(set.columns, "lts__t_sectors_lookup_hit.sum", &MetricColumn::name);
     if (hit == set.columns.end()) continue;
     EXPECT_EQ(hit->asked, "lts__average_t_sector_hit_rate_realtime.pct");
@@ -88,8 +117,8 @@ TEST(MetricSets, HitsAreMadeOfARateWhereNobodyCountsThem) {
 TEST(MetricSets, NothingWithoutOccupancy) {
   MadeUpChip chip;
   chip.unknown = {"sm__warps_active.sum"};
-  EXPECT_TRUE(buildFirstSet(chip).columns.empty());
-  EXPECT_TRUE(buildSets(chip).empty());
+  EXPECT_TRUE(buildCore(chip).sets.empty());
+  EXPECT_TRUE(allSets(chip).empty());
 }
 
 class RealCupti : public testing::Test {
@@ -110,33 +139,42 @@ class RealChip : public RealCupti, public testing::WithParamInterface<const char
 TEST_P(RealChip, SetsFitOnePassAndHoldWhatTheyMust) {
   CuptiMetricHost host(*cupti_, GetParam());
   ASSERT_TRUE(host.check().ok());
-  const auto sets = buildSets(host);
-  ASSERT_GE(sets.size(), 10u);
-  EXPECT_EQ(namesOf(sets.front()), namesOf(buildFirstSet(host)));
+  const auto groups = buildGroups(host);
+  ASSERT_GE(groups.size(), 6u);
+  ASSERT_EQ(groups[0].sets.size(), 1u);
+  EXPECT_EQ(namesOf(groups[0].sets[0]), namesOf(buildCore(host).sets[0]));
   std::set<std::vector<std::string>> different;
+  std::vector<MetricSet> sets;
   int fine = 0, coarse = 0;
-  for (const MetricSet& set : sets) {
-    std::vector<std::string> asked;
-    for (const MetricColumn& c : set.columns) asked.push_back(c.asked);
+  for (const MetricGroup& group : groups) {
+    const std::vector<std::string> asked = group.asked();
     EXPECT_TRUE(host.fitsOnePass(asked)) << asked.back();
-    EXPECT_EQ(set.columns.front().name, "sm__cycles_active.sum");
-    EXPECT_TRUE(different.insert(namesOf(set)).second);
-    EXPECT_GT(set.fineWeight + set.coarseWeight, 0);
-    EXPECT_LE(set.columns.size(), set.minIntervalNs < kManyColumnsNs ? kFineColumns : kCoarseColumns);
-    EXPECT_TRUE(set.coarseWeight == 0 || has(set, "sm__cycles_elapsed.sum"));
-    fine += set.minIntervalNs < kManyColumnsNs;
-    coarse += set.coarseWeight > 0;
+    EXPECT_GT(group.fineWeight + group.coarseWeight, 0);
+    EXPECT_LE(group.coarseWeight, groups[0].coarseWeight);
+    EXPECT_LE(asked.size(), group.minIntervalNs < kCoreIntervalNs    ? kFineColumns
+                            : group.minIntervalNs < kBroadIntervalNs ? kCoreColumns
+                                                                     : kGroupColumns);
+    fine += group.minIntervalNs < kCoreIntervalNs;
+    coarse += group.coarseWeight > 0;
+    for (const MetricSet& set : group.sets) {
+      EXPECT_EQ(set.columns.front().name, "sm__cycles_active.sum");
+      EXPECT_TRUE(different.insert(namesOf(set)).second);
+      EXPECT_GT(set.weight, 0);
+      EXPECT_LE(set.columns.size(), kCoarseColumns);
+      EXPECT_TRUE(group.coarseWeight == 0 || has(set, "sm__cycles_elapsed.sum"));
+      sets.push_back(set);
+    }
   }
-  EXPECT_GE(fine, 6);
-  EXPECT_GE(coarse, 5);
-  // The most valuable coarse set: occupancy, coverage, instructions, DRAM both ways.
-  const auto first = std::ranges::find_if(sets, [](const MetricSet& s) { return s.coarseWeight > 0; });
-  ASSERT_NE(first, sets.end());
+  EXPECT_GE(fine, 4);
+  EXPECT_GE(coarse, 4);
+  EXPECT_TRUE(has(groups[1].sets[0], "sm__warps_active.sum"));
+  // What every recording begins with: occupancy, coverage, instructions, DRAM both ways.
+  const MetricSet& first = groups[0].sets[0];
   const bool gb20x = std::string_view(GetParam()).starts_with("GB20");
   for (const char* name : {"sm__warps_active.sum", "sm__inst_executed.sum",
                            gb20x ? "dram__bytes_op_read.sum" : "dram__bytes_read.sum",
                            gb20x ? "dram__bytes_op_write.sum" : "dram__bytes_write.sum"}) {
-    EXPECT_TRUE(has(*first, name)) << name;
+    EXPECT_TRUE(has(first, name)) << name;
   }
   for (const char* name : {"lts__t_sectors.sum", "l1tex__t_sectors.sum", "l1tex__t_sectors_lookup_hit.sum",
                            "sm__issue_active.sum"}) {
@@ -153,6 +191,20 @@ TEST_P(RealChip, SetsFitOnePassAndHoldWhatTheyMust) {
 INSTANTIATE_TEST_SUITE_P(Chips, RealChip,
                          testing::Values("GH100", "GB100", "GB202", "AD102", "GA102", "GA100", "TU102"),
                          [](const auto& chip) { return std::string(chip.param); });
+
+// Pipes, L2 and L1 without another change of the hardware's setup.
+TEST_F(RealCupti, SecondGroupOfH200HoldsPipesAndCaches) {
+  CuptiMetricHost host(*cupti_, "GH100");
+  const auto groups = buildGroups(host);
+  ASSERT_GE(groups.size(), 2u);
+  for (const char* part : {"pipe_tensor", "pipe_fma", "pipe_fp64", "pipe_alu", "lts__t_sectors_lookup_hit",
+                           "l1tex__data_pipe", "nvlrx__bytes"}) {
+    EXPECT_TRUE(std::ranges::any_of(groups[1].sets, [&](const MetricSet& s) {
+      return std::ranges::any_of(s.columns,
+                                 [&](const MetricColumn& c) { return c.name.find(part) != c.name.npos; });
+    })) << part;
+  }
+}
 
 TEST_F(RealCupti, UnknownMetricDoesNotSpoilTheNextQuestion) {
   CuptiMetricHost host(*cupti_, "GH100");

@@ -8,6 +8,7 @@
 #include "burst_plan.h"
 #include "commands.h"
 #include "cpu_budget.h"
+#include "group_turns.h"
 #include "options.h"
 #include "reasons.h"
 #include "set_rotation.h"
@@ -100,51 +101,97 @@ TEST(Reasons, AreThoseOfTheClosedListAndNameARemedy) {
   EXPECT_EQ(explain({999, "x"}, "999", "", false).text.find("MPS"), std::string::npos);
 }
 
-MetricSet setOf(std::size_t columns, std::int64_t minIntervalNs) {
-  MetricSet set;
-  set.columns.resize(columns);
-  set.minIntervalNs = minIntervalNs;
-  return set;
+MetricGroup groupOf(std::int64_t minIntervalNs) {
+  MetricGroup group;
+  group.minIntervalNs = minIntervalNs;
+  return group;
 }
 
 TEST(BurstPlan, IntervalFollowsTheKernels) {
-  const MetricSet fine = setOf(3, kFineIntervalNs), many = setOf(7, kManyColumnsNs);
+  const MetricGroup fine = groupOf(kFineIntervalNs), core = groupOf(kCoreIntervalNs),
+                    broad = groupOf(kBroadIntervalNs);
   EXPECT_EQ(intervalFor(0, fine), 2'000);
+  EXPECT_EQ(intervalFor(0, core), 2'000);
   EXPECT_EQ(intervalFor(5'000, fine), 1'000);
+  EXPECT_EQ(intervalFor(5'000, core), 2'000);
   EXPECT_EQ(intervalFor(19'999, fine), 2'000);
   EXPECT_EQ(intervalFor(20'000, fine), 5'000);
-  EXPECT_EQ(intervalFor(80'000, many), 10'000);
-  EXPECT_EQ(intervalFor(900'000, many), 20'000);
-  EXPECT_EQ(intervalFor(1'500'000, many), 30'000);
-  EXPECT_EQ(intervalFor(1'000'000'000, many), 50'000);
-  EXPECT_EQ(intervalFor(5'000, many), kManyColumnsNs);
+  EXPECT_EQ(intervalFor(80'000, broad), 10'000);
+  EXPECT_EQ(intervalFor(900'000, broad), 20'000);
+  EXPECT_EQ(intervalFor(1'500'000, broad), 30'000);
+  EXPECT_EQ(intervalFor(1'000'000'000, broad), 50'000);
+  EXPECT_EQ(intervalFor(5'000, broad), kBroadIntervalNs);
 }
 
-TEST(BurstPlan, LengthIsWhatTheBudgetPaysAndTheBufferHolds) {
-  const MetricSet fine = setOf(3, kFineIntervalNs);
-  SampleCost cost(3);
-  cost.measured(1000, 30'000'000, 2'000'000);  // 30 us a sample, 2 ms a burst
-  // (0.5 x 100 ms - 2 ms) / 30 us = 1600 samples of 2 us
-  EXPECT_EQ(planBurst(0, fine, cost, 0.5, 1'000'000).lengthNs, 3'200'000);
-  EXPECT_EQ(planBurst(0, fine, cost, 0.5, 700).lengthNs, 1'400'000);
-  EXPECT_EQ(planBurst(0, fine, cost, 0.01, 1'000'000).lengthNs, kMinBurstNs);
+TEST(BurstPlan, StartAndStopAreAFifthOfABurst) {
+  SampleCost cost(6);
+  cost.measured(1000, 50'000'000, 3'000'000);  // 50 us a sample, 3 ms a burst
+  Overhang overhang;
+  overhang.measured(1'000'000, 0);
+  ASSERT_EQ(overhang.ns(), 1'000'000);
+  // 4 x 3 ms / 50 us = 240 samples of 5 us, of which 1 ms comes after the order to stop.
+  BurstPlan plan = planBurst(5'000, cost, overhang, 100'000);
+  EXPECT_EQ(plan.lengthNs, 200'000);
+  EXPECT_GE(plan.samples, 240u);
+  EXPECT_LT(plan.samples, 400u);
+  // Samples that come anyway leave no length to plan, and need their room.
+  plan = planBurst(1'000, cost, overhang, 100'000);
+  EXPECT_EQ(plan.lengthNs, kMinBurstNs);
+  EXPECT_GT(plan.samples, 1'050u);
+  // The buffer's room counts, and no burst is longer than 20 ms.
+  EXPECT_LT(planBurst(20'000, cost, overhang, 150).lengthNs, 150 * 20'000);
   SampleCost cheap(3);
-  cheap.measured(1000, 1'000'000, 1'000'000);
-  EXPECT_EQ(planBurst(5'000'000, fine, cheap, 0.5, 1'000'000).lengthNs, kMaxBurstNs);
-  // A small buffer does not shorten a burst that is decoded often enough.
-  EXPECT_EQ(planBurst(5'000'000, fine, cheap, 0.5, 500).lengthNs, kMaxBurstNs);
+  cheap.measured(1000, 1'000'000, 3'000'000);
+  EXPECT_EQ(planBurst(50'000, cheap, overhang, 100'000).lengthNs, kMaxBurstNs);
 }
 
-TEST(BufferCap, HalvesOnOverflowAndGrowsNoHigherThanWhatWentWrong) {
-  BufferCap cap(std::size_t{128} << 20, 3);
-  const std::int64_t first = cap.samples();
-  EXPECT_GT(first, 3000);
-  cap.overflowed(2000);
-  EXPECT_EQ(cap.samples(), 1000);
-  for (int i = 0; i < 100; ++i) cap.went(cap.samples());
-  EXPECT_EQ(cap.samples(), 1500);
-  for (int i = 0; i < 100; ++i) cap.overflowed(cap.samples());
-  EXPECT_GT(cap.samples(), 100);
+TEST(Overhang, RisesAtOnceAndFallsSlowly) {
+  Overhang overhang;
+  overhang.measured(3'000'000, 1'000'000);
+  EXPECT_EQ(overhang.ns(), 2'000'000);
+  EXPECT_GT(overhang.mostNs(), 2'400'000);
+  overhang.measured(1'000'000, 1'000'000);
+  EXPECT_EQ(overhang.ns(), 1'875'000);
+  overhang.wasMore();
+  EXPECT_EQ(overhang.ns(), 2'812'500);
+}
+
+TEST(BufferNeed, DoublesOnOverflowThenShortensBursts) {
+  BufferNeed few(3), many(15);
+  EXPECT_EQ(few.bytes(), kLeastBuffer);
+  EXPECT_GT(few.samples(), 1'500u);
+  EXPECT_EQ(many.bytes(), 2 * kLeastBuffer);
+  for (int i = 0; i < 3; ++i) few.overflowed();
+  EXPECT_EQ(few.bytes(), kMostBuffer);
+  const std::size_t samples = few.samples();
+  few.overflowed();
+  EXPECT_EQ(few.bytes(), kMostBuffer);
+  EXPECT_EQ(few.samples(), samples / 2);
+}
+
+TEST(GroupTurns, StayUntilTheChangeIsSmall) {
+  constexpr std::int64_t kMs = 1'000'000;
+  GroupTurns turns;
+  turns.changed(0, 400 * kMs, 400 * kMs);
+  EXPECT_FALSE(turns.over(1'099 * kMs));
+  EXPECT_TRUE(turns.over(1'100 * kMs));  // the first leaves early
+  (void)turns.next({1, 1});
+  turns.changed(2'000 * kMs, 300 * kMs, 300 * kMs);
+  turns.spent(1'600 * kMs);
+  EXPECT_FALSE(turns.over(60'000 * kMs));
+  turns.spent(100 * kMs);                 // 300 of 2000 ms
+  EXPECT_FALSE(turns.over(3'600 * kMs));  // 300 of 1900 ms of time
+  EXPECT_TRUE(turns.over(3'700 * kMs));
+  turns.renewed(4'000 * kMs);
+  EXPECT_FALSE(turns.over(4'900 * kMs));
+  EXPECT_TRUE(turns.over(5'000 * kMs));
+}
+
+TEST(GroupTurns, SecondIsNotTheFirstAgain) {
+  GroupTurns turns;
+  std::string order = "a";
+  for (int i = 0; i < 6; ++i) order += static_cast<char>('a' + turns.next({3, 2, 1, 0}));
+  EXPECT_EQ(order.substr(0, 6), "abacba");
 }
 
 TEST(SetRotation, SpreadsByWeight) {
@@ -167,6 +214,22 @@ TEST(CpuBudget, MakesWaitForWhatWasTakenEarly) {
   EXPECT_EQ(budget.waitNs(3'600'000'000'000), 0);
   budget.spend(1'000'000);
   EXPECT_EQ(budget.waitNs(3'600'000'000'000), 2'000'000);
+}
+
+TEST(CpuBudget, LoanIsPaidBackWithHalfOfTheGrants) {
+  constexpr std::int64_t kMs = 1'000'000;
+  CpuBudget budget(0.5, 0);
+  budget.borrow(350 * kMs);  // 250 at hand, 100 owed
+  EXPECT_EQ(budget.waitNs(0), 0);
+  budget.spend(10 * kMs);
+  EXPECT_EQ(budget.waitNs(0), 40 * kMs);
+  EXPECT_EQ(budget.waitNs(40 * kMs), 0);
+  // 90 of 100 left to pay: 180 ms at half the rate give 90 ms, then all of it comes.
+  budget.spend(190 * kMs);
+  EXPECT_EQ(budget.waitNs(40 * kMs), 360 * kMs + 200 * kMs);
+  EXPECT_EQ(budget.waitNs(600 * kMs), 0);
+  budget.spend(10 * kMs);
+  EXPECT_EQ(budget.waitNs(600 * kMs), 20 * kMs);
 }
 
 TEST(SampleCost, AveragesAndIgnoresTinyBursts) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libcupti that samples: what cuptiPmSamplingStart began yields one sample per interval of real time,
-// metric j of it the value 100 (j + 1). FAKE_PM says what goes wrong: "denied" (Enable), "hang" (Start),
-// "hang-load", "version N".
+// metric j of it the value 100 (j + 1). As CUPTI 13.0 does, a session keeps its first configuration, and what
+// a full image had no room for comes back without times. FAKE_PM says what goes wrong: "denied" (Enable),
+// "hang" (Start), "hang-load", "version N".
 #include <cuda.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
@@ -22,7 +23,7 @@ struct CUpti_Profiler_Host_Object {
 };
 struct CUpti_PmSampling_Object {
   std::uint64_t intervalNs, nextNs, stoppedNs;
-  bool sampling;
+  bool sampling, lost;
 };
 
 namespace {
@@ -128,7 +129,7 @@ EXPORT CUptiResult cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params* p
   if (p->pPmSamplingObject->sampling || p->triggerMode != CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL) {
     return CUPTI_ERROR_INVALID_OPERATION;
   }
-  p->pPmSamplingObject->intervalNs = p->samplingInterval;
+  if (p->pPmSamplingObject->intervalNs == 0) p->pPmSamplingObject->intervalNs = p->samplingInterval;
   return CUPTI_SUCCESS;
 }
 EXPORT CUptiResult cuptiPmSamplingStart(CUpti_PmSampling_Start_Params* p) {
@@ -137,6 +138,7 @@ EXPORT CUptiResult cuptiPmSamplingStart(CUpti_PmSampling_Start_Params* p) {
     return CUPTI_ERROR_INVALID_OPERATION;
   p->pPmSamplingObject->sampling = true;
   p->pPmSamplingObject->nextNs = nowNs();
+  p->pPmSamplingObject->lost = false;
   return CUPTI_SUCCESS;
 }
 EXPORT CUptiResult cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params* p) {
@@ -163,8 +165,10 @@ EXPORT CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params*
   const std::uint64_t until = o.sampling ? nowNs() : o.stoppedNs;
   for (; image->count < image->capacity && o.nextNs + o.intervalNs <= until;
        ++image->count, o.nextNs += o.intervalNs) {
-    image->samples[image->count] = {o.nextNs, o.nextNs + o.intervalNs};
+    image->samples[image->count].start = o.lost ? 0 : o.nextNs;
+    image->samples[image->count].end = o.lost ? 0 : o.nextNs + o.intervalNs;
   }
+  o.lost = image->count == image->capacity;
   p->decodeStopReason = image->count == image->capacity
                             ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
                             : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
