@@ -102,7 +102,10 @@ void Store::decode(const Chunk& chunk) {
   RowBatch& decoded = capture_.active() ? scratch_ : batch_;
   const auto before = RangedLaunches::endOf(decoded);
   state->decode(chunk, decoded);
-  if (options_.exactCounters) ranged_.see(decoded, before, realtimeNs());
+  if (options_.exactCounters) {
+    dropCuptiKernels(decoded, before.kernels);
+    ranged_.see(decoded, before, realtimeNs());
+  }
   state->threadRows(batch_, true);
   if (capture_.active()) emit(scratch_);
   if (!dirty_ && batch_.rows() > 0) {
@@ -277,6 +280,11 @@ void Store::clock(const ClockRow& row) {
 void Store::lose(std::string_view kind, std::string_view why, std::int64_t count, std::int64_t atNs, std::int64_t pid) {
   session_.losses.add(kind, why, count, atNs, atNs, pid == 0 ? GlobalPid{} : makeGlobalPid(pid));
   dirty_ = true;
+}
+
+void Store::leftRunning(const std::string& text, std::int64_t count, std::int64_t atNs) {
+  leftRunning_ = text;
+  lose(loss::kLeftRunning, text, count, atNs, 0);
 }
 
 void Store::finish(const std::string& endedHow, std::int64_t endedNs) {

@@ -60,6 +60,7 @@ class Store {
   void samplerEnded(const std::string& failure, std::int64_t cpuNs);
   void exactConfigurations(const std::vector<std::byte>& bytes);
   void lose(std::string_view kind, std::string_view why, std::int64_t count, std::int64_t atNs, std::int64_t pid);
+  void leftRunning(const std::string& text, std::int64_t count, std::int64_t atNs);
   void finish(const std::string& endedHow, std::int64_t endedNs);
 
   const wire::Summary& summary() const { return summary_; }  // after run()
@@ -79,6 +80,7 @@ class Store {
   void noteKernels(const std::vector<KernelRow>& kernels);
   void finishSamples();
   void watchRanges(ProcessState& state);
+  void dropCuptiKernels(RowBatch& rows, std::size_t from);
   void exactEnded(ProcessState& state);
   void finishRanges();
   void putProcess(ProcessState& state);
@@ -108,6 +110,7 @@ class Store {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpuOfDevice_;  // (globalPid, ordinal) -> GPU
   std::string exactCupti_;                         // of a guest with ranges
   std::string exactReason_, exactText_;            // why a process gave up; of the last one that did
+  std::int64_t waitKernelName_ = kNull, cuptiKernels_ = 0, cuptiKernelNs_ = 0;  // of exact mode
   std::int64_t imagesUnreadable_ = 0, rangesGuest_ = 0, exactCostNs_ = 0;
   std::int64_t samplesWritten_ = 0;
   std::size_t uncommittedSampleBytes_ = 0;
@@ -120,7 +123,7 @@ class Store {
   RowTotals committed_, uncommitted_;
   bool dirty_ = false, finished_ = false;
   std::atomic<bool> cuInitSeen_{false}, full_{false}, hurry_{false};
-  std::string fullWhy_;
+  std::string fullWhy_, leftRunning_;
   wire::Summary summary_{};
 };
 

@@ -41,6 +41,24 @@ void Store::watchRanges(ProcessState& state) {
   };
 }
 
+// Closing a range makes CUPTI launch a kernel of its own, "WaitNs" of one thread, 80 us on an H200, under the launch's
+// correlation id. It is no launch of the application: what it cost is told, and it stays out of the kernel table.
+void Store::dropCuptiKernels(RowBatch& rows, std::size_t from) {
+  if (isNull(waitKernelName_)) waitKernelName_ = session_.intern("WaitNs");
+  const auto first = rows.kernels.begin() + static_cast<std::ptrdiff_t>(from);
+  const auto own = [this](const KernelRow& row) {
+    return row.mangledName == waitKernelName_ && row.gridX * row.gridY * row.gridZ == 1 &&
+           row.blockX * row.blockY * row.blockZ == 1;
+  };
+  const auto kept = std::remove_if(first, rows.kernels.end(), [&](const KernelRow& row) {
+    if (!own(row)) return false;
+    ++cuptiKernels_;
+    cuptiKernelNs_ += row.end - row.start;
+    return true;
+  });
+  rows.kernels.erase(kept, rows.kernels.end());
+}
+
 void Store::exactEnded(ProcessState& state) {
   const wire::ExactArea* area = state.memory().exactArea();
   if (area == nullptr) return;
@@ -84,6 +102,11 @@ void Store::finishRanges() {
     return helper.output();
   };
   const auto outcome = ranged_.finish(gpuOf, evaluate);
+  if (cuptiKernels_ > 0 && !full_.load(std::memory_order_relaxed)) {
+    const SelfCostRow cost{kNull, session_.intern("gpu.exact_kernels"), cuptiKernelNs_, cuptiKernels_};
+    check(writer_.append(std::span<const SelfCostRow>(&cost, 1)));
+    dirty_ = true;
+  }
   if (!outcome.values.empty() && !full_.load(std::memory_order_relaxed)) {
     check(writer_.append(std::span<const RangedValue>(outcome.values)));
     dirty_ = true;

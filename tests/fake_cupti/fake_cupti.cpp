@@ -3,6 +3,7 @@
 // as libcupti.so.13 and, with WARPMETER_FAKE_OLD, as the libcupti.so.12 of CUDA 12.4 (older layouts, fewer functions).
 #include <cupti.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -166,7 +167,7 @@ void warpmeterFakeCuptiCall(Call* call) {
   }
   if (call->work == Work::kernel) firstLaunchOverhead(call->correlationId);
   if (call->inside != nullptr) call->inside(call);
-  if (call->work == Work::kernel) launchInRange(*call);
+  const bool ranged = call->work == Work::kernel && launchInRange(*call);
   startWork(*call);
   if (call->nestedCbid != 0) {
     finish(nested);
@@ -174,6 +175,15 @@ void warpmeterFakeCuptiCall(Call* call) {
   }
   finish(outer);
   apiCallback(call->runtime, call->cbid, false, *call);
+  if (ranged) {  // as on an H200: closing a range launches a kernel of CUPTI's own under the same id
+    Call wait = *call;
+    wait.name = "WaitNs";
+    std::fill_n(wait.grid, 3, 1u);
+    std::fill_n(wait.block, 3, 1u);
+    wait.streamId = 6;
+    wait.durationNs = 80'000;
+    startWork(wait);
+  }
 }
 
 void warpmeterFakeCuptiResource(std::uint32_t cbid, std::uint32_t contextId, std::uint32_t moduleId,

@@ -66,12 +66,13 @@ Ranges& ranges() {
 
 namespace warpmeter::fake {
 
-void launchInRange(const Call& call) {
+bool launchInRange(const Call& call) {
   Ranges& r = ranges();
   const std::lock_guard lock(r.mutex);
-  if (!r.open) return;
+  if (!r.open) return false;
   ++r.launches;
   r.grid = call.grid[0];
+  return true;
 }
 
 void addRangeState(State& state) {

@@ -16,7 +16,7 @@ CUptiResult scripted(const char* function, long argument = -1);
       scriptedResult != CUPTI_SUCCESS)                                           \
   return scriptedResult
 
-void launchInRange(const Call& call);
+bool launchInRange(const Call& call);  // false: no range is open
 void addRangeState(State& state);
 
 }  // namespace warpmeter::fake

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -67,6 +68,11 @@ TEST(ExactProcess, ValuesOfSingleLaunchesArriveAsRows) {
   for (const SelfCostInfo& cost : file.costs) costs.insert(cost.what);
   EXPECT_TRUE(costs.contains("guest.exact_ranges"));
   EXPECT_TRUE(costs.contains("guest.exact_sessions"));
+  // CUPTI's own kernels are no launches of the program: 300 rows above, and one for each range here.
+  const auto own = std::ranges::find(file.costs, "gpu.exact_kernels", &SelfCostInfo::what);
+  ASSERT_NE(own, file.costs.end());
+  EXPECT_EQ(own->count, 24);
+  EXPECT_EQ(own->ns, 24 * 80'000);
 }
 
 TEST(ExactProcess, WithoutIt) {
