@@ -240,6 +240,7 @@ TEST(SamplerProcess, PausesAndResumes) {
 // At the first change, since a session keeps its interval.
 TEST(SamplerProcess, IntervalsFollowTheKernels) {
   Fake program;
+  EXPECT_EQ(headOf(program.next(SamplerKind::batch)).intervalNs, 2'000u);
   program.write("kernel 3000000\n");
   std::uint32_t interval = 0;
   for (int i = 0; i < 5000 && interval != 50'000; ++i) {
