@@ -20,7 +20,7 @@ namespace {
 using Call = CuptiPmDevice::Call;
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::chrono::milliseconds kBurst{2};
-constexpr std::size_t kRoom = 1500;
+constexpr std::size_t kRoom = 800;  // for a burst at 5 us
 
 struct Outcome {
   PmStatus status;
@@ -195,7 +195,7 @@ class Measurement {
       const auto begun = std::chrono::steady_clock::now();
       while (last.status.ok() && !last.overflow &&
              std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(500)) {
-        last = burst(set, 4 * kRoom);
+        last = burst(set, static_cast<std::size_t>(4'000'000 / interval));
         ++bursts;
         samples += last.samples;
       }
