@@ -113,6 +113,7 @@ std::vector<std::string> summaryLines(const RecordedRun& run) {
   if (anyWork(s) || s.apiCalls + s.nvtxRanges > 0) lines.push_back(countsLine(s));
   if (anyWork(s))
     if (const auto blocked = textOf(s.blocked); !blocked.empty()) lines.push_back(blocked);
+  if (const auto left = textOf(s.leftRunning); !left.empty()) lines.push_back(left);
   const auto found = highlights(run.file);
   const auto counters = anyWork(s) ? countersText(s) : "";
   const bool sampled = counters.starts_with("counters sampled");

@@ -65,6 +65,9 @@ std::string titleLine(const ReportData& data, const Style& style) {
          style.line("GPU        " + gpu) + "\n";
 }
 
+// Its sentence counts itself.
+bool isSentence(const analyzer::LossLine& loss) { return loss.kind == "left_running"; }
+
 std::string lossText(const analyzer::LossLine& loss) {
   std::string text = loss.count ? fmt::format("{} x ", formatCount(*loss.count)) : "an unknown number of ";
   text += harmless(loss.kind);
@@ -98,10 +101,17 @@ std::string qualityText(const ReportData& data, const Style& style) {
     out += style.line("           the recorder did not finish the file: it is still running or was killed") +
            "\n";
   constexpr std::size_t kShown = 4;
-  for (std::size_t i = 0; i < std::min(kShown, q.losses.size()); ++i)
-    out += style.line("           " + lossText(q.losses[i])) + "\n";
-  if (q.losses.size() > kShown)
-    out += fmt::format("           and {} more: --json\n", q.losses.size() - kShown);
+  std::size_t others = 0;
+  for (const auto& loss : q.losses) {
+    if (!isSentence(loss) && others++ >= kShown) continue;
+    if (!isSentence(loss)) {
+      out += style.line("           " + lossText(loss)) + "\n";
+    } else {
+      const auto text = harmless(loss.why);
+      out += "           " + (style.width == 0 ? text : wrapped(text, style.width - 11, 11)) + "\n";
+    }
+  }
+  if (others > kShown) out += fmt::format("           and {} more: --json\n", others - kShown);
   return out;
 }
 

@@ -46,9 +46,12 @@ void qualityOf(const ProfileView& view, std::int64_t timed, Quality& out) {
     out.unfinished = out.unfinished || s.unfinished;
     if (s.reader->kind() == FileKind::nsys) out.lossesRecorded = false;
   }
+  bool lost = false;
   for (const LossInfo& l : view.losses()) {
     if (l.count == 0) continue;
     out.losses.push_back({l.kind, l.why, known(l.count), known(l.fromNs), known(l.toNs)});
+    if (!lossMeansIncomplete(l.kind)) continue;
+    lost = true;
     if (isNull(l.count)) {
       out.unknownLosses = true;
     } else {
@@ -57,7 +60,7 @@ void qualityOf(const ProfileView& view, std::int64_t timed, Quality& out) {
   }
   // A recorder that was killed took along what it held: how much, nobody knows.
   if (out.unfinished) out.unknownLosses = true;
-  out.complete = !out.unfinished && out.losses.empty() && out.timed == out.launches;
+  out.complete = !out.unfinished && !lost && out.timed == out.launches;
   out.ownCosts.assign(view.selfCosts().begin(), view.selfCosts().end());
   out.ownCostNs = ownCostOf(view);
   if (!view.sources().empty()) out.countersReason = view.sources().front().session.counters;

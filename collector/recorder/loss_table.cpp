@@ -14,18 +14,13 @@ std::int64_t later(std::int64_t a, std::int64_t b) { return isNull(a) ? b : isNu
 
 // Larger = told first.
 int rankOf(std::string_view kind) {
-  if (!meansIncomplete(kind)) return 1;
+  if (!lossMeansIncomplete(kind)) return 1;
   if (kind == loss::kBlocked || kind == loss::kRefused || kind == loss::kDisabled) return 4;
   if (kind == loss::kOverload || kind == loss::kPoolEmpty || kind == loss::kDroppedByCupti) return 3;
   return 2;
 }
 
 }  // namespace
-
-bool meansIncomplete(std::string_view kind) {
-  return kind != loss::kNvtxOpen && kind != loss::kNvtxOrphan && kind != loss::kDegraded &&
-         kind != loss::kSamples;
-}
 
 void LossTable::add(std::string_view kind, std::string_view why, std::int64_t count, std::int64_t fromNs,
                     std::int64_t toNs, GlobalPid globalPid) {
@@ -40,7 +35,7 @@ void LossTable::add(std::string_view kind, std::string_view why, std::int64_t co
   entry.count = sum(entry.count, count);
   entry.fromNs = earlier(entry.fromNs, fromNs);
   entry.toNs = later(entry.toNs, toNs);
-  if (meansIncomplete(kind)) {
+  if (lossMeansIncomplete(kind)) {
     incomplete_ = true;
     lost_ = sum(lost_, count);
   }

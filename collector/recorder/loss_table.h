@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "warpmeter/profile/ids.h"
+#include "warpmeter/profile/info.h"
 
 namespace warpmeter::recorder {
 
@@ -33,11 +33,8 @@ inline constexpr std::string_view kNvtxOrphan = "nvtx_orphan";        // ends wi
 inline constexpr std::string_view kDegraded = "degraded";             // something this CUPTI could not switch on
 inline constexpr std::string_view kNotAttached = "not_attached";      // a guest whose memory could not be used
 inline constexpr std::string_view kSamples = "samples";               // counters were not sampled where they should have been
+inline constexpr std::string_view kLeftRunning = "left_running";      // processes that outlive the recording
 }  // namespace loss
-
-// NVTX that the program itself left unbalanced, kinds that its CUPTI does not have, and holes between samples (which
-// are some of many in any case) are told, but no record is missing.
-bool meansIncomplete(std::string_view kind);
 
 struct LossEntry {
   std::string kind, why;

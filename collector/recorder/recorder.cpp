@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "left_running.h"
 #include "proc_info.h"
 #include "record_walk.h"
 
@@ -20,6 +21,7 @@ constexpr std::int64_t kLiveEveryNs = 100 * kMs;
 constexpr std::int64_t kCountersEveryNs = 5 * kSecond;
 constexpr std::int64_t kAfterLastGuestNs = 2 * kSecond;
 constexpr std::int64_t kNoGuestNs = 60 * kSecond;
+constexpr std::int64_t kLeaveGraceNs = 50 * kMs;
 constexpr int kSlotsPerTurn = 256;
 constexpr std::uint64_t kMinimumShareBytes = std::uint64_t{4} << 20;
 
@@ -343,8 +345,30 @@ bool Recorder::over(std::int64_t now) const {
   return now - std::max(lastGuestNs_, startedNs_) > kAfterLastGuestNs;
 }
 
+// Helpers of the application may need a moment to see that it is gone; what is still there then stays.
+void Recorder::noteLeftRunning(const std::set<std::int64_t>& guests) {
+  const std::int64_t begin = readClocks().monotonicNs;
+  LeftRunning left;
+  while (true) {
+    left = findLeftRunning(options_.socketPath, guests);
+    if (left.processes.empty() || readClocks().monotonicNs - begin > kLeaveGraceNs) break;
+    wait(kBusyTickMs, -1);
+  }
+  const std::int64_t now = realtimeNs();
+  for (const auto& late : listener_.poll(readClocks().monotonicNs)) {
+    const std::string why = fmt::format("process {} began with CUDA when the recording had ended", late.pid);
+    queue_.push([why, at = sessionTime(now), pid = late.pid](Store& store) { store.lose(loss::kNotAttached, why, kNull, at, pid); });
+    if (late.memory != nullptr) late.memory->header().recorderAlive.store(2, std::memory_order_release);
+  }
+  if (left.processes.empty()) return;
+  queue_.push([text = leftRunningText(left), count = static_cast<std::int64_t>(left.processes.size()), at = sessionTime(now)](
+                  Store& store) { store.leftRunning(text, count, at); });
+}
+
 void Recorder::finish(std::int64_t now) {
+  std::set<std::int64_t> runningGuests;
   for (const auto& guest : guests_) {  // SIGTERM: they run on, unrecorded
+    runningGuests.insert(guest->pid());
     guest->memory().header().recorderAlive.store(2, std::memory_order_release);
     guest->memory().ring();
     guestGone(*guest, now, "still running");
@@ -359,6 +383,7 @@ void Recorder::finish(std::int64_t now) {
     watchSampler(readClocks().monotonicNs);
   }
   if (sampler_.running()) samplerEnded(sampler_.stop());
+  noteLeftRunning(runningGuests);
   std::string how = "unknown";
   const std::int64_t ended = sessionTime(realtimeNs());
   if (app_) {

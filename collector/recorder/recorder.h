@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -50,6 +51,7 @@ class Recorder {
   void watchSampler(std::int64_t now);
   void samplerEnded(const SamplerProcess::End& end);
   bool over(std::int64_t now) const;
+  void noteLeftRunning(const std::set<std::int64_t>& guests);
   void finish(std::int64_t now);
   std::int64_t sessionTime(std::int64_t realtime) const { return realtime - session_.utcEpochNs; }
   ProcessInfo describe(std::int64_t pid) const;

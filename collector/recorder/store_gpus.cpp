@@ -119,6 +119,7 @@ void Store::summarize(bool journalDeleted) {
   copyText(s.countersText, sessionInfo_.countersText);
   copyText(s.firstLoss, first);
   copyText(s.blocked, blocked);
+  copyText(s.leftRunning, leftRunning_);
   copyText(s.file, options_.output);
   struct stat status {};
   if (stat(options_.output.c_str(), &status) == 0) s.fileBytes = status.st_size;

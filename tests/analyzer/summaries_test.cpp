@@ -170,6 +170,20 @@ TEST(RunSummary, WithoutGpuWorkEverythingIsStartUp) {
   EXPECT_EQ(s.processesWithGpuWork, 0u);
 }
 
+TEST(Quality, WhatIsToldWithoutAMissingRecordLeavesTheRecordingComplete) {
+  const Quality q = must(summarizeRun(viewOf(R"dsl(
+    process 1 name=app start=0 exit=1ms
+    kernel 1 k 0..1
+    loss left_running count=2 why="2 processes still ran when the recording ended"
+    loss nvtx_open count=3 why="ranges without an end"
+    loss samples count=4 why="no samples"
+  )dsl"))).quality;
+  EXPECT_TRUE(q.complete);
+  EXPECT_EQ(q.lostRecords, 0);
+  EXPECT_FALSE(q.unknownLosses);
+  EXPECT_EQ(q.losses.size(), 3u) << "but it is told";
+}
+
 TEST(Quality, LossesUntimedLaunchesAndOwnCost) {
   const RunSummary s = must(summarizeRun(viewOf(R"dsl(
     session counters=no_permission

@@ -2,7 +2,7 @@
 // Stands in for warpmeter-recorder: speaks the control protocol and does what the output's name asks for
 // (its environment is built, so the name is the only way to tell it):
 //   refuse*  answers `failed`;  die*  ends after `ready`;  mute*  ends before it;  incomplete*  reports
-//   losses.
+//   losses;  left*  tells of a process that runs on.
 // Writes its environment to OUTPUT.env and what it was told to OUTPUT.log.
 #include <signal.h>
 #include <sys/socket.h>
@@ -92,7 +92,8 @@ int main(int argc, char** argv) {
     log << static_cast<int>(m.kind) << " " << m.waitStatus << "\n" << std::flush;
     if (m.kind != wire::ControlKind::appEnded) continue;
     if (accept(listening, nullptr, nullptr) >= 0) log << "a guest connected\n" << std::flush;
-    const auto s = summaryFor(output, !name.starts_with("incomplete"));
+    auto s = summaryFor(output, !name.starts_with("incomplete"));
+    if (name.starts_with("left")) std::snprintf(s.leftRunning, sizeof s.leftRunning, "1 process still ran (7 x\x1b[31m)");
     (void)send(control, &s, sizeof s, MSG_NOSIGNAL);
     return 0;
   }

@@ -121,6 +121,12 @@ TEST_F(RecordTest, StrictTurnsAnIncompleteSuccessIntoThreeOnly) {
   EXPECT_EQ(sh("exit 0", {"--strict", "-o", "fine.wm.sqlite"}).exitCode(), 0);
 }
 
+TEST_F(RecordTest, TellsOfProcessesThatRunOn) {
+  auto r = sh("exit 0", {"--strict", "-o", "left.wm.sqlite"});
+  EXPECT_EQ(r.exitCode(), 0) << "they make nothing incomplete";
+  EXPECT_THAT(r.err, HasSubstr("warpmeter: 1 process still ran (7 x\\x1b[31m)\n"));
+}
+
 TEST_F(RecordTest, TellsTheRecorderAboutCounters) {
   EXPECT_EQ(sh("true", {"--sampler-cpu", "0.25", "-o", "c.wm.sqlite"}).exitCode(), 0);
   EXPECT_THAT(program_.text("c.wm.sqlite.log"), HasSubstr("--counters\nsample\n--sampler-cpu\n0.25\n"));

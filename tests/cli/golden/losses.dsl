@@ -8,3 +8,4 @@ untimed 50 saxpy grid=1024 block=256 regs=16 corr=2
 untimed 50 saxpy grid=1024 block=256 regs=16 corr=3
 loss records count=12 from=300ms to=400ms pid=50 why="--max-size reached"
 loss records from=400ms to=500ms pid=50 why="the drop counter could not be read"
+loss left_running count=2 from=1s to=1s why="2 processes still ran when the recording ended (52 server, 53 logger): what they do later is not recorded"

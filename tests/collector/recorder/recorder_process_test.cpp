@@ -406,6 +406,36 @@ TEST(RecorderProcess, endsAfterItsLastGuestWhenTheCliIsGone) {
   EXPECT_EQ(file.session.endedHow, "unknown");
 }
 
+TEST(RecorderProcess, countsProcessesThatOutliveTheRecording) {
+  RecorderProcess recorder;
+  const std::string command = "WARPMETER_SOCKET=" + recorder.socketPath() +
+                              " sh -c 'sleep 61 >/dev/null 2>&1 & a=$!; sleep 62 >/dev/null 2>&1 & echo $$ $a $!'";
+  FILE* pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  int app = 0, first = 0, second = 0;
+  ASSERT_EQ(fscanf(pipe, "%d %d %d", &app, &first, &second), 3);
+  recorder.appStarted(app);
+  pclose(pipe);
+  recorder.appEnded(app, 0);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto summary = recorder.finish();
+  ASSERT_TRUE(summary.has_value());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30)) << "it does not wait for them";
+  EXPECT_EQ(kill(first, SIGKILL) + kill(second, SIGKILL), 0);
+  const std::string text = "2 processes still ran when the recording ended (" + std::to_string(std::min(first, second)) +
+                           " sleep, " + std::to_string(std::max(first, second)) +
+                           " sleep): what they do later is not recorded";
+  EXPECT_EQ(std::string(summary->leftRunning), text);
+  EXPECT_EQ(summary->complete, 1u) << summary->firstLoss;
+  EXPECT_EQ(summary->recordsLost, 0);
+  const Recorded file(recorder.output());
+  ASSERT_EQ(file.losses.size(), 1u) << file.lossText();
+  EXPECT_EQ(file.losses[0].kind, "left_running");
+  EXPECT_EQ(file.losses[0].why, text);
+  EXPECT_EQ(file.losses[0].count, 2);
+  EXPECT_FALSE(file.unfinished);
+}
+
 TEST(RecorderProcess, sigtermFinishesTheFile) {
   RecorderProcess recorder;
   GuestProcess process(recorder.guest({"storm"}));

@@ -27,7 +27,7 @@ struct Quality {
   std::int64_t launches = 0, timed = 0;  // launches = timed + untimed
   std::int64_t lostRecords = 0;          // sum of the known losses
   bool unknownLosses = false;
-  std::vector<LossLine> losses;
+  std::vector<LossLine> losses;           // also what is told although no record is missing
   std::optional<std::int64_t> ownCostNs;  // on the application's threads, at least; nullopt = not recorded
   std::optional<double> ownCostPct;       // of the wall time
   std::vector<SelfCostInfo> ownCosts;     // item by item

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "warpmeter/profile/ids.h"
@@ -75,5 +76,13 @@ struct CudaDeviceInfo {
   std::string uuid;
   std::int64_t numMultiprocessors = kNull;
 };
+
+// Of WM_LOSS.kind. NVTX that the program itself left unbalanced, kinds that its CUPTI does not have, holes between
+// samples (which are some of many in any case) and processes that outlive the recording are told, but no record is
+// missing.
+constexpr bool lossMeansIncomplete(std::string_view kind) {
+  return kind != "nvtx_open" && kind != "nvtx_orphan" && kind != "degraded" && kind != "samples" &&
+         kind != "left_running";
+}
 
 }  // namespace warpmeter

@@ -67,6 +67,7 @@ struct Summary {
   char countersText[416];          // and what there is to say about it
   char firstLoss[256];             // a line for people about the most important loss, or empty
   char blocked[256];               // "nsys holds CUPTI in process 4711" or empty
+  char leftRunning[256];           // "2 processes still ran ..." or empty
   char file[1024];
 };
 
