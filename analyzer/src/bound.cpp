@@ -202,8 +202,9 @@ KernelBound boundOf(const KernelCounters& counters, const LaunchShape& shape,
   } else {
     // Without memory and issue slots nobody can say that nothing is busy.
     out.reason = missing;
+    // Of a kernel that no sample met, counters that nobody asked for are not what is missing.
     for (const UnitShare& s : out.shares)
-      if ((s.unit == Bound::dram || s.unit == Bound::issue) && s.pct.reason) {
+      if (measured && (s.unit == Bound::dram || s.unit == Bound::issue) && s.pct.reason) {
         out.reason = s.pct.reason;
         break;
       }

@@ -3,9 +3,11 @@
 // benchmarks/attribution_accuracy.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "support/attribution_cases.h"
+#include "support/view_of.h"
 
 namespace warpmeter::support {
 namespace {
@@ -95,6 +97,39 @@ TEST(Attribution, OverlappingStreamsHaveAmountsThatAddUp) {
     EXPECT_TRUE(std::abs(o.error) <= 5 || o.covered(2)) << describe(o);
   }
   EXPECT_GE(measured * 10, amounts.size() * 9);
+}
+
+// Launches longer than a burst that end slowly: where a burst falls decides what it sees.
+TEST(Attribution, FewShortBurstsOfLongLaunchesHaveWideIntervalsOrNone) {
+  std::size_t measured = 0, covered = 0, none = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SampleSimulator sim(seed);
+    SimKernel kernel;
+    kernel.name = "declining";
+    kernel.us = 545, kernel.tailUs = 450, kernel.tailTo = 0.1;
+    sim.add(kernel);
+    while (sim.endOf(0) < 200'000'000) sim.launch(0, 0, 1);
+    const std::vector<SimSet> sets{{{SimCounter::cycles, SimCounter::warps, SimCounter::inst}, 2000}};
+    SimOptions options;
+    options.burstMs = 0.3;
+    options.pauseMs = std::array{100.0, 60.0, 25.0, 10.0}[seed % 4] + sim.uniform(0, 1);  // 2 to 20 bursts
+    const auto batches = sim.sample(sets, options);
+    const TempDir dir;
+    writeSimulated(dir.path() / "long.wm.sqlite", sim, sets, batches);
+    const auto summary = must(analyzer::summarizeCounters(viewOfFile(dir.path() / "long.wm.sqlite")));
+    const analyzer::Metric& instructions = summary.kernels[0].instructions;
+    if (!instructions.value) {
+      EXPECT_EQ(instructions.reason, analyzer::Reason::tooFewSamples);
+      ++none;
+      continue;
+    }
+    ++measured;
+    covered += *instructions.low <= sim.truth(0).inst && sim.truth(0).inst <= *instructions.high;
+  }
+  EXPECT_GE(measured, 20u);
+  EXPECT_GE(none, 5u);
+  EXPECT_GE(static_cast<double>(covered), 0.9 * static_cast<double>(measured))
+      << covered << " of " << measured;
 }
 
 }  // namespace

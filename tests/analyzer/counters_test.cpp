@@ -11,6 +11,7 @@
 #include "src/counters/unknown_work.h"
 #include "support/attribution_cases.h"
 #include "support/view_of.h"
+#include "warpmeter/analyzer/bound.h"
 #include "warpmeter/profile/writer.h"
 
 namespace warpmeter::analyzer {
@@ -186,14 +187,18 @@ TEST(Counters, ForeignTimeSlicesOfASimulatedRun) {
   for (const KernelCounters& k : summary.kernels) EXPECT_EQ(k.occupancyPct.reason, Reason::gpuShared);
 }
 
-// A file with `text` and ranged values, which the text cannot say.
-ProfileView rangedView(const std::vector<RangedValue>& values, std::int64_t lengthNs) {
+// A file with ranged values, which the text cannot say. helpers: behind each launch a kernel of CUPTI's own
+// and one that nobody knows, with the same id.
+ProfileView rangedView(const std::vector<RangedValue>& values, std::int64_t lengthNs, bool helpers = false) {
   const support::TempDir dir;
   const auto path = dir.path() / "ranged.wm.sqlite";
   ProfileWriter writer = must(ProfileWriter::create(path, SessionInfo{}));
   GpuInfo gpu;
   gpu.id = 0, gpu.cuDevice = 0, gpu.name = "NVIDIA H200", gpu.computeMajor = 9, gpu.computeMinor = 0;
   must(writer.put(gpu));
+  ProcessInfo process;
+  process.pid = 1, process.globalPid = makeGlobalPid(1), process.cuptiVersion = 130001;
+  must(writer.put(process));
   std::vector<KernelRow> rows;
   for (std::int64_t i = 0; i < 4; ++i) {
     KernelRow k;
@@ -203,6 +208,14 @@ ProfileView rangedView(const std::vector<RangedValue>& values, std::int64_t leng
     k.registersPerThread = 32, k.gridX = k.gridY = k.gridZ = k.blockX = k.blockY = k.blockZ = 1;
     k.staticSharedMemory = k.dynamicSharedMemory = k.localMemoryPerThread = k.localMemoryTotal = k.gridId = 0;
     rows.push_back(k);
+    if (!helpers) continue;
+    // The helper that CUPTI is known for even first: its name is enough.
+    for (const auto& [name, shift] : {std::pair{"WaitNs", -50'000}, std::pair{"unheardOf", 20'000}}) {
+      KernelRow helper = k;
+      helper.streamId = 6, helper.start = k.start + shift, helper.end = k.end + shift;
+      helper.demangledName = helper.shortName = helper.mangledName = writer.intern(name).value;
+      rows.push_back(helper);
+    }
   }
   must(writer.append(std::span<const KernelRow>(rows)));
   must(writer.append(std::span<const RangedValue>(values)));
@@ -244,6 +257,83 @@ TEST(Counters, RangedLaunches) {
   EXPECT_EQ(*read.value, 4000);
   EXPECT_FALSE(read.low);
   EXPECT_FALSE(read.high);
+}
+
+TEST(Counters, RangedValuesBelongToTheLaunchNotToWhatCuptiLaunchesBehindIt) {
+  const auto view =
+      rangedView({ranged(1, 0, "sm__cycles_active.sum", 1000), ranged(1, 0, "sm__warps_active.sum", 30'000),
+                  ranged(2, 0, "sm__cycles_active.sum", 1000), ranged(2, 0, "sm__warps_active.sum", 34'000)},
+                 10'000, true);
+  const auto summary = must(summarizeCounters(view));
+  EXPECT_EQ(summary.quality.rangedLaunches, 2);
+  ASSERT_EQ(summary.kernels.size(), 3u);
+  for (const KernelCounters& k : summary.kernels) {
+    const auto& function = view.functions()[view.distinctKernels()[k.distinct].function];
+    const bool launched = view.name(function.shortName) == "a";
+    EXPECT_EQ(k.occupancyPct.value.has_value(), launched) << view.name(function.shortName);
+    if (!launched) continue;
+    EXPECT_NEAR(*k.occupancyPct.value, 50, 1e-9);
+    EXPECT_EQ(k.occupancyPct.provenance, Provenance::ranged);
+  }
+}
+
+// Worked example "Instructions of the tracing" of docs/metrics.md: saxpy, 65 536 blocks of 8 warps.
+TEST(Counters, InstructionsOfTheTracingAreTakenOff) {
+  const auto instructions = [](const char* cupti, const char* cc) {
+    std::string text =
+        fmt::format("gpu 0 name=\"NVIDIA H200\" cc={} sms=132\nprocess 1 name=a {}\n", cc, cupti) +
+        "sampleset 1 0 chip=GH100 metrics=sm__cycles_active.sum,sm__inst_executed.sum\n";
+    for (int i = 0; i < 70; ++i) {
+      const int at = 100 * i;
+      text += fmt::format("kernel 1 a {}us..{}us corr={} grid=65536 block=256\n", at, at + 40, i + 1);
+      text += fmt::format("samples 1 {}us..{}us interval=10us values=1000,{}\n", at, at + 40,
+                          4'325'376 + 100 * (i % 7 - 3));
+      text += fmt::format("samples 1 {}us..{}us interval=10us values=0,0\n", at + 40, at + 100);
+    }
+    return must(summarizeCounters(viewOf(text))).kernels[0].instructions;
+  };
+  constexpr double kCounted = 33.0 * 524'288, kOwn = 25.0 * 524'288, kTracing = 8.0 * 524'288;
+  const Metric taken = instructions("cupti=130001", "9.0");
+  ASSERT_TRUE(taken.value);
+  EXPECT_NEAR(*taken.value, kOwn, 100);
+  EXPECT_NEAR(*taken.value - *taken.low, *taken.high - *taken.value, 1);
+  EXPECT_LT(*taken.high, kOwn + 1000);
+  // Where nobody measured it, it may be there or not.
+  for (const auto& [cupti, cc] : {std::pair{"cupti=130100", "9.0"}, std::pair{"cupti=130001", "8.0"}}) {
+    const Metric kept = instructions(cupti, cc);
+    ASSERT_TRUE(kept.value) << cupti << cc;
+    EXPECT_NEAR(*kept.value, kCounted, 100);
+    EXPECT_LT(*kept.low, kOwn);
+    EXPECT_NEAR(*kept.low + kTracing, kCounted, 1000);
+    EXPECT_LT(*kept.high, kCounted + 1000);
+  }
+  // No CUPTI, no tracing.
+  const Metric untraced = instructions("", "9.0");
+  EXPECT_NEAR(*untraced.value, kCounted, 100);
+  EXPECT_GT(*untraced.low, kCounted - 1000);
+}
+
+TEST(Counters, HolesOfSamplingAreCounted) {
+  const auto quality =
+      must(summarizeCounters(viewOf(kHead + everyHundred(20) +
+                                    "loss samples count=2 from=1ms to=3ms\nloss samples count=1\n"
+                                    "loss records count=7 from=0 to=9ms\n")))
+          .quality;
+  EXPECT_EQ(quality.holes, 3);
+  EXPECT_EQ(quality.holesNs, 2'000'000);
+}
+
+TEST(Counters, AKernelThatNoSampleMetHasTooFewWhateverItsSetLacks) {
+  // Sampled for a millisecond before the only kernel.
+  const auto view = viewOf(std::string(kHead) +
+                           "samples 1 0us..1000us interval=2us values=0,0,0\n"
+                           "kernel 1 a 1200us..1300us corr=1 grid=1000 block=256\n");
+  const auto summary = must(summarizeCounters(view));
+  EXPECT_EQ(summary.kernels[0].occupancyPct.reason, Reason::tooFewSamples);
+  EXPECT_EQ(summary.kernels[0].dramBytesPerSec.reason, Reason::notRecorded);
+  const KernelBound bound = boundOf(view, summary.kernels[0], 100'000, std::nullopt);
+  EXPECT_EQ(bound.bound, Bound::notMeasured);
+  EXPECT_EQ(bound.reason, Reason::tooFewSamples);
 }
 
 TEST(Counters, AFoldWeighsItsParts) {

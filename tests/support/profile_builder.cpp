@@ -91,6 +91,7 @@ class DslWriter {
     p.exitNs = l.timeOf("exit", kNull);
     p.exitHow = l.text("how").value_or("");
     p.parentPid = l.number("parent", kNull);
+    p.cuptiVersion = l.number("cupti", kNull);
     p.status = l.text("status").value_or("recorded");
     return writer_.put(p);
   }

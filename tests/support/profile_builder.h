@@ -5,7 +5,7 @@
 // (default), us, ms, s, and may be negative; sizes take KiB, MiB, GiB. A..B is start and end.
 //
 //   session  started=T ended=T how=exited(0) epoch=N counters=REASON nvtx=1 api=work
-//   process  PID name=TEXT argv="a b" start=T uncertainty=T exit=T how=TEXT status=TEXT parent=PID
+//   process  PID name=TEXT argv="a b" start=T uncertainty=T exit=T how=TEXT status=TEXT parent=PID cupti=N
 //   gpu      ID name=TEXT cc=9.0 sms=132 [bandwidth=B clock=HZ uuid=TEXT]
 //   ceiling  GPU KIND VALUE [source=calibrated]
 //   sampleset SET GPU chip=GH100 metrics=NAME,NAME     samples SET A..B interval=2us values=N,N   (N in each sample)

@@ -44,7 +44,7 @@ AloneStretches stretchesOf(const Schedule& schedule, const SeriesView& series, s
   SampleWalk walk(schedule);
   AloneSums sums;
   std::uint32_t current = kNo, kind = kNo, mixed = kNo;  // mixed: no stretch up to this one begins clean
-  std::int64_t samples = 0;
+  std::int64_t samples = 0, reached = INT64_MIN;
   bool clean = true;
   const auto finish = [&] {
     if (current != kNo && clean && sums.launches > 0 && kind < schedule.kernels) add(out[kind], sums);
@@ -55,6 +55,8 @@ AloneStretches stretchesOf(const Schedule& schedule, const SeriesView& series, s
     if (i % 65536 == 0 && stop.stop_requested()) break;
     const std::int64_t from = series.beginNs(i), to = series.endNs(i);
     if (series.use[i] == SampleUse::dropped || to <= from) continue;
+    if (from != reached) finish();  // bursts are independent of each other
+    reached = to;
     walk.moveTo(from - kMarginNs, to + kMarginNs);
     const auto pieces = walk.pieces();
     if (pieces.empty()) {

@@ -18,6 +18,7 @@ constexpr double kForeignMostPct = 20;
 constexpr std::int64_t kFewestSamples = 12;
 constexpr double kFewestLaunches = 3;
 constexpr double kAloneShare = 0.5;  // of a kernel's sampled launches: then those that ran alone speak for it
+constexpr double kMostImbalance = 0.15;
 constexpr std::size_t kTrialSamples = 200'000;  // for the fits that only show how much the result moves
 // How far the model may be wrong, in units of how far two models differ; set by simulation
 // (docs/accuracy.md).
@@ -234,8 +235,10 @@ GpuMetrics attributeGpu(GpuWork& work, std::stop_token stop) {
       Estimate estimate;
       double more = 0;
       Provenance provenance = Provenance::sampledExclusive;
-      if (launches >=
-          kAloneShare * seen.launches * static_cast<double>(samples) / static_cast<double>(seen.samples)) {
+      // A ratio of sums takes the places of a launch as often as they were sampled.
+      const bool even = !seen.onlyPieces() && seen.imbalance() <= kMostImbalance;
+      if (even && launches >= kAloneShare * seen.launches * static_cast<double>(samples) /
+                                  static_cast<double>(seen.samples)) {
         estimate = ratioOf(stretches, plan.numerator, plan.denominator, idle);
       }
       if (estimate.degrees <= 0) {

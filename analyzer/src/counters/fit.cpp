@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::size_t kChunk = 512;          // samples that are taken or left out together
 constexpr std::size_t kCheckStop = 1 << 14;  // samples between looks at the stop token
+constexpr double kMostGroups = 64, kFewestGroups = 3;
+// What a part of a launch that was never seen may have, relative to what was seen: 0 to 2, evenly.
+constexpr double kUnseenSpread = 0.5;
+constexpr double kAllSampled = 0.9;
+constexpr std::uint32_t kNoLaunch = UINT32_MAX;
 
 std::size_t indexOf(Role role) { return static_cast<std::size_t>(role); }
 
@@ -44,7 +49,7 @@ void Fit::walk(const SeriesView& series, std::size_t begin, std::size_t end, std
     if (to <= from) continue;
     walk.moveTo(from, to);
     rowOf(layout_, schedule_, walk, row);
-    each(i, std::span<const Regressor>(row), 1e3 / static_cast<double>(to - from));
+    each(i, std::span<const Regressor>(row), 1e3 / static_cast<double>(to - from), walk.pieces());
   }
 }
 
@@ -82,7 +87,7 @@ void Fit::accumulate(std::int64_t shiftNs, std::size_t stride) {
     for (std::size_t r = 0; r < kRoles; ++r) {
       if (series.column[r]) counted.push_back(r);
     }
-    const auto add = [&](std::size_t i, std::span<const Regressor> row, double weight) {
+    const auto add = [&](std::size_t i, std::span<const Regressor> row, double weight, auto) {
       SampleSums& out = sums[series.use[i] == SampleUse::concurrent];
       out.gram.add(row, weight);
       ++out.samples;
@@ -136,8 +141,21 @@ void Fit::cutBlocks(std::size_t stride) {
   for (const SeriesView& s : series_) total += s.size() / stride;
   const std::size_t length = stride > 1 ? kChunk : std::max<std::size_t>(8, total / most + 1);
   for (std::size_t s = 0; s < series_.size(); ++s) {
-    for (std::size_t at = 0; at < series_[s].size(); at += length * stride) {
-      blocks_.push_back({s, at, std::min(at + length, series_[s].size())});
+    const SeriesView& series = series_[s];
+    std::vector<std::size_t> holes;  // a block does not reach over one, unless they are many
+    for (std::size_t i = 1; stride == 1 && i < series.size() && holes.size() <= most; ++i) {
+      if (series.beginNs(i) != series.endNs(i - 1)) holes.push_back(i);
+    }
+    if (holes.size() > most) holes.clear();
+    auto hole = holes.begin();
+    bool behindHole = true;
+    for (std::size_t at = 0; at < series.size();) {
+      std::size_t end = std::min(at + length, series.size());
+      while (hole != holes.end() && *hole <= at) ++hole;
+      if (hole != holes.end()) end = std::min(end, *hole);
+      blocks_.push_back({s, at, end, behindHole});
+      behindHole = hole != holes.end() && end == *hole;
+      at = stride == 1 ? end : at + length * stride;
     }
   }
 }
@@ -150,6 +168,7 @@ void Fit::score(std::size_t stride) {
     for (const std::size_t s : key.first) systemsOf[s].push_back(system.get());
   }
   time_.assign(blocks_.size() * schedule_.kinds * 2, 0.0f);
+  launch_.assign(blocks_.size() * schedule_.kinds, kNoLaunch);
   // Neighbouring blocks in one task: the walk need not search for its place each time.
   const std::size_t tasks = std::min<std::size_t>(blocks_.size(), 16);
   std::mutex mutex;
@@ -159,7 +178,11 @@ void Fit::score(std::size_t stride) {
       const Block& block = blocks_[b];
       const SeriesView& series = series_[block.series];
       walk(series, block.begin, block.end, shiftNs_,
-           [&](std::size_t i, std::span<const Regressor> row, double weight) {
+           [&](std::size_t i, std::span<const Regressor> row, double weight, auto pieces) {
+             for (const SampleWalk::Piece& p : pieces) {
+               std::uint32_t& first = launch_[b * schedule_.kinds + schedule_.ops[p.op].kind];
+               if (first == kNoLaunch) first = p.op;
+             }
              const bool both = series.use[i] == SampleUse::concurrent;
              for (const Regressor& x : row) {
                if (x.first == layout_.idle) continue;
@@ -183,30 +206,48 @@ double Fit::timeOf(const System& system, std::uint32_t block, std::uint32_t kind
   return t[0] + (system.concurrent ? t[1] : 0.0f);
 }
 
-// Blocks in which the kind was seen, joined into groups of about equal time in order of time: launches that
-// follow each other are alike, groups are nearly independent.
+bool Fit::allSampled(std::uint32_t kind) const {
+  return seen_[kind].launches >= kAllSampled * static_cast<double>(seen_[kind].run);
+}
+
+// Groups of blocks whose errors are taken as independent. Samples of one launch are alike, so a piece of a
+// launch is never split, unless all of the kernel's few launches were sampled: then only what the samples add
+// is uncertain.
 std::vector<std::vector<std::uint32_t>> Fit::groupsOf(const System& system, std::uint32_t kind) const {
-  std::vector<std::pair<std::uint32_t, double>> seen;
+  struct Part {
+    std::uint32_t block;
+    double time;
+    bool begins;  // a piece
+  };
+  std::vector<Part> parts;
   double total = 0;
-  std::size_t member = 0;
+  std::size_t member = 0, pieces = 0;
+  bool hole = true;
+  std::uint32_t launch = kNoLaunch;
   for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
     while (member < system.members.size() && system.members[member] < blocks_[b].series) ++member;
     if (member == system.members.size()) break;
     if (system.members[member] != blocks_[b].series) continue;
-    const float* t = &time_[(b * schedule_.kinds + kind) * 2];
-    const double time = t[0] + (system.concurrent ? t[1] : 0.0f);
-    if (time > 0) seen.emplace_back(b, time);
+    hole = hole || blocks_[b].hole;
+    const double time = timeOf(system, b, kind);
+    if (time <= 0) continue;
+    const std::uint32_t first = launch_[b * schedule_.kinds + kind];
+    parts.push_back({b, time, hole || first != launch});
+    pieces += parts.back().begins;
     total += time;
+    hole = false;
+    launch = first;
   }
-  const double launches = seen_[kind].launches;
-  double most = launches >= 5 ? launches : std::min(16.0, static_cast<double>(seen_[kind].samples) / 4);
-  most = std::min({most, 64.0, static_cast<double>(seen.size())});
+  const bool split = allSampled(kind) && pieces < 5;
+  const double most = split ? std::min(16.0, static_cast<double>(seen_[kind].samples) / 4) : kMostGroups;
+  const bool each = !split && static_cast<double>(pieces) <= most;
   std::vector<std::vector<std::uint32_t>> out;
   double sum = 0;
-  for (const auto& [b, time] : seen) {
-    if (out.empty() || sum >= total * static_cast<double>(out.size()) / most) out.emplace_back();
-    out.back().push_back(b);
-    sum += time;
+  for (const Part& part : parts) {
+    const bool full = sum >= total * static_cast<double>(out.size()) / most;
+    if (out.empty() || (split ? full : part.begins && (each || full))) out.emplace_back();
+    out.back().push_back(part.block);
+    sum += part.time;
   }
   return out;
 }
@@ -289,9 +330,15 @@ Estimate Fit::ratio(System& system, std::uint32_t kind, std::span<const Role> nu
     timeSquares += time * time;
   }
   const double count = timeSquares > 0 ? times * times / timeSquares : 0;  // groups of equal size
-  if (count >= 3) {
+  const KindSight& seen = seen_[kind];
+  if (count >= kFewestGroups) {
     out.sampling = squares * count / (count - 1);
     out.degrees = count - 1;
+    if (own.count > 1 && !seen.onlyPieces()) {
+      // Each part of a launch has a rate of its own, which the residuals of few launches follow.
+      out.sampling *= seen.launches / (seen.launches - 1);
+      out.expectation = std::pow(seen.unseenShare() * kUnseenSpread * out.value, 2);
+    }
   }
   // Where only the expectation says how a launch's edge differs from its middle, it may be wrong by its
   // spread.

@@ -62,11 +62,13 @@ class Fit {
  private:
   struct Block {
     std::size_t series = 0, begin = 0, end = 0;
+    bool hole = true;  // what came before was not sampled
   };
   void cutBlocks(std::size_t stride);
   template <class F>
   void walk(const SeriesView& series, std::size_t begin, std::size_t end, std::int64_t shiftNs,
             F&& each) const;
+  bool allSampled(std::uint32_t kind) const;
   std::vector<std::vector<std::uint32_t>> groupsOf(const System& system, std::uint32_t kind) const;
   double timeOf(const System& system, std::uint32_t block, std::uint32_t kind) const;  // microseconds
   double fitted(const System& system, std::uint32_t kind, std::size_t role) const;
@@ -82,6 +84,7 @@ class Fit {
   std::vector<std::array<SampleSums, 2>> sums_;  // [series][concurrent]
   std::vector<Block> blocks_;                    // of all series, by series, then time
   std::vector<float> time_;                      // [block][kind][concurrent], microseconds
+  std::vector<std::uint32_t> launch_;            // [block][kind]: the first, of ops; UINT32_MAX: none
   std::vector<std::uint32_t> kindOf_;            // by unknown
   std::map<std::pair<std::vector<std::size_t>, bool>, std::unique_ptr<System>> systems_;
 };

@@ -17,6 +17,8 @@ struct Cut {
 };
 constexpr Cut kUsual{1.5, 1.0 / 7, 0.7}, kOther{1.0, 1.0 / 12, 1.2};
 
+constexpr float kSeen = 0.5f;  // less often is as good as never
+
 KindParts partsOf(const KindSight& seen, std::uint32_t first, const Cut& cut) {
   KindParts out;
   out.first = first;
@@ -28,7 +30,8 @@ KindParts partsOf(const KindSight& seen, std::uint32_t first, const Cut& cut) {
   const double innerUs = out.durationUs - 2 * edgeUs;
   const double fit =
       std::min(innerUs / std::max(out.intervalUs, cut.innerUs), static_cast<double>(seen.samples) / 12);
-  const auto inner = static_cast<std::uint32_t>(std::clamp(std::round(fit), 1.0, 6.0));
+  const auto inner =
+      seen.onlyPieces() ? 1u : static_cast<std::uint32_t>(std::clamp(std::round(fit), 1.0, 6.0));
   out.count = inner + 2;
   out.edge[0] = 0;
   for (std::uint32_t i = 0; i <= inner; ++i) {
@@ -57,6 +60,17 @@ void expect(Layout& layout, std::uint32_t kind) {
 }
 
 }  // namespace
+
+double KindSight::unseenShare() const {
+  return static_cast<double>(std::ranges::count_if(seen, [](float s) { return s < kSeen; })) / kPlaces;
+}
+
+double KindSight::imbalance() const {
+  double sum = 0, squares = 0;
+  for (const float s : seen) sum += s, squares += double{s} * double{s};
+  const double mean = sum / kPlaces;
+  return mean > 0 ? std::sqrt(std::max(0.0, squares / kPlaces - mean * mean)) / mean : 0;
+}
 
 Layout Layout::of(const Schedule& schedule, std::span<const KindSight> seen, bool other) {
   Layout out;

@@ -23,6 +23,17 @@ struct KindSight {
   double intervalNs = 0;     // mean length of the samples that touched it
   double sequentialNs = 0;   // of sampledNs, in samples without kernels of different kinds at once
   std::int64_t samples = 0;  // that touched it
+  // Pieces of launches that were sampled without a hole: what can be taken as independent of each other.
+  std::int64_t pieces = 0;
+  std::int64_t run = 0;  // launches in the whole run, sampled or not
+  static constexpr std::size_t kPlaces = 32;
+  std::array<float, kPlaces> seen{};  // how often each place of a launch was sampled, first to last
+
+  // Launches are so long, or bursts so short, that no place was seen twice: what differs between pieces may
+  // be the launch or the place, so the pieces speak for the launch only as draws from anywhere in it.
+  bool onlyPieces() const { return launches < 2; }
+  double unseenShare() const;  // of a launch
+  double imbalance() const;    // standard deviation of `seen` / its mean
 };
 
 inline constexpr std::size_t kMaxParts = 8;

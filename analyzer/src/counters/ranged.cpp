@@ -8,6 +8,7 @@
 #include <set>
 
 #include "src/counters/attribute_gpu.h"
+#include "src/counters/instrumentation.h"
 #include "src/counters/interval.h"
 #include "warpmeter/analyzer/occupancy.h"
 
@@ -16,26 +17,43 @@ namespace {
 
 struct Launch {
   std::uint32_t distinct = kNone;
+  std::int64_t startNs = 0;
   double durationNs = 0, maxWarps = 0;
+  Added added;
 };
 using LaunchKey = std::pair<std::uint32_t, std::int64_t>;  // process, correlation
+
+// CUPTI waits with kernels of its own behind a measured launch, with that launch's correlation id (13.0.1).
+bool isHelper(const ProfileView& view, const LaunchConfig& config) {
+  return config.gridBlocks() == 1 && config.blockThreads() == 1 &&
+         view.name(view.functions()[config.function].shortName) == "WaitNs";
+}
 
 // Only launches that have values: kernels are millions, ranged launches hundreds.
 std::map<LaunchKey, Launch> launchesOf(const ProfileView& view, const std::set<LaunchKey>& wanted) {
   std::map<LaunchKey, Launch> out;
-  std::set<LaunchKey> twice;  // nodes of one graph launch share an id: no telling whose the value is
   for (const StreamLane& lane : view.streams()) {
     for (std::size_t i = 0; i < lane.kernels.size(); ++i) {
       const LaunchKey key{lane.process, lane.kernels.correlation[i]};
       if (!wanted.contains(key)) continue;
-      const auto limits = deviceLimits(view.gpus()[lane.gpu].info);
-      const Launch launch{view.configs()[lane.kernels.config[i]].distinct,
-                          static_cast<double>(lane.kernels.durationNs(i)),
-                          limits ? static_cast<double>(limits->maxWarpsPerSm) : 0.0};
-      if (!out.emplace(key, launch).second) twice.insert(key);
+      const LaunchConfig& config = view.configs()[lane.kernels.config[i]];
+      if (isHelper(view, config)) continue;
+      // No graph is ever measured, so of several kernels with the id the first one is the launch: what
+      // follows belongs to the measuring.
+      const auto before = out.find(key);
+      if (before != out.end() && before->second.startNs <= lane.kernels.startNs(i)) continue;
+      const GpuInfo& gpu = view.gpus()[lane.gpu].info;
+      const auto limits = deviceLimits(gpu);
+      Launch& launch = out[key];
+      launch.distinct = config.distinct;
+      launch.startNs = lane.kernels.startNs(i);
+      launch.durationNs = static_cast<double>(lane.kernels.durationNs(i));
+      launch.maxWarps = limits ? static_cast<double>(limits->maxWarpsPerSm) : 0.0;
+      if (lane.process < view.processes().size()) {
+        launch.added = addedInstructions(gpu, view.processes()[lane.process].info, config);
+      }
     }
   }
-  for (const LaunchKey& key : twice) out.erase(key);
   return out;
 }
 
@@ -56,6 +74,7 @@ Metric metricOf(const std::vector<const Values*>& launches, const MetricForm& fo
   const bool rate = form.unit == MetricForm::Unit::perSecond;
   std::vector<std::pair<double, double>> pairs;
   double n = 0, d = 0, warps = 0;
+  Added added;
   for (const Values* v : launches) {
     const double a = sum(*v, top), b = bottom.empty() ? (rate ? v->launch.durationNs : 1.0) : sum(*v, bottom);
     if (std::isnan(a) || std::isnan(b)) continue;
@@ -63,6 +82,7 @@ Metric metricOf(const std::vector<const Values*>& launches, const MetricForm& fo
     n += a;
     d += b;
     warps = v->launch.maxWarps;
+    added.add(v->launch.added);
   }
   if (pairs.empty()) return Metric::missing(Reason::notRecorded);
   if (d <= 0 || (form.unit == MetricForm::Unit::perWarpSlotPct && warps <= 0)) {
@@ -70,8 +90,12 @@ Metric metricOf(const std::vector<const Values*>& launches, const MetricForm& fo
   }
   const double scale = scaleOf(form, warps, 1.0);
   Metric out{n / d * scale, {}, {}, static_cast<std::int64_t>(pairs.size()), Provenance::ranged, {}};
-  if (pairs.size() < 2) return out;
   const auto count = static_cast<double>(pairs.size());
+  const auto asTheKernelHasThem = [&](const Metric& m) {
+    const bool instructions = form.isAmount() && !rate && form.numerator[0] == Role::instExecuted;
+    return instructions ? without(added.over(count), m) : m;
+  };
+  if (pairs.size() < 2) return asTheKernelHasThem(out);
   Estimate estimate;
   estimate.degrees = count - 1;
   for (const auto& [a, b] : pairs) estimate.sampling += std::pow((a - n / d * b) / d, 2);
@@ -79,7 +103,7 @@ Metric metricOf(const std::vector<const Values*>& launches, const MetricForm& fo
   const double half = halfWidth(estimate, 0) * scale;
   out.low = std::max(0.0, *out.value - half);
   out.high = *out.value + half;
-  return out;
+  return asTheKernelHasThem(out);
 }
 
 }  // namespace

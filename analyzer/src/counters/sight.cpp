@@ -25,7 +25,8 @@ class Looker {
   bool concurrent(std::int64_t length) const {
     return static_cast<double>(walk_.concurrentNs()) > kConcurrent * static_cast<double>(length);
   }
-  void count(std::int64_t length, bool sequential = true) {
+  // hole: what came before this sample was not sampled.
+  void count(std::int64_t length, bool sequential = true, bool hole = false) {
     const auto pieces = walk_.pieces();
     bool alone = true;
     for (const SampleWalk::Piece& p : pieces) alone = alone && kindOf(p) == kindOf(pieces.front());
@@ -35,7 +36,11 @@ class Looker {
       KindSight& k = kinds_[op.kind];
       const auto ns = static_cast<double>(p.toNs - p.fromNs);
       k.sampledNs += ns;
-      k.launches += ns / static_cast<double>(op.endNs - op.startNs);
+      const double perNs = 1 / static_cast<double>(op.endNs - op.startNs);
+      k.launches += ns * perNs;
+      k.pieces += hole || p.fromNs == op.startNs;
+      see(k, static_cast<double>(p.fromNs - op.startNs) * perNs,
+          static_cast<double>(p.toNs - op.startNs) * perNs);
       if (alone) k.aloneNs += ns;
       if (sequential) k.sequentialNs += ns;
       bool again = false;
@@ -47,6 +52,14 @@ class Looker {
   }
 
  private:
+  static void see(KindSight& k, double from, double to) {
+    from *= KindSight::kPlaces, to *= KindSight::kPlaces;
+    for (auto i = static_cast<std::size_t>(from); i < KindSight::kPlaces && static_cast<double>(i) < to;
+         ++i) {
+      const auto place = static_cast<double>(i);
+      k.seen[i] += static_cast<float>(std::min(to, place + 1) - std::max(from, place));
+    }
+  }
   std::uint32_t kindOf(const SampleWalk::Piece& p) const { return schedule_.ops[p.op].kind; }
   const Schedule& schedule_;
   SampleWalk walk_;
@@ -126,6 +139,7 @@ Sight look(const Schedule& schedule, std::vector<SeriesView>& series, const Inte
       if (idle[i] == Idle::foreign) dropAround(s, idle, i);
     }
     Looker looker(schedule, out.kinds);
+    std::int64_t reached = INT64_MIN;
     for (std::size_t i = 0; i < s.size(); ++i) {
       if (s.use[i] == SampleUse::dropped) {
         out.dropped += s.endNs(i) >= first - kGuardNs && s.beginNs(i) <= last + kGuardNs;
@@ -134,7 +148,8 @@ Sight look(const Schedule& schedule, std::vector<SeriesView>& series, const Inte
       const std::int64_t from = s.beginNs(i), to = s.endNs(i);
       looker.moveTo(from, to);
       if (looker.concurrent(to - from)) s.use[i] = SampleUse::concurrent;
-      looker.count(to - from, s.use[i] == SampleUse::sequential);
+      looker.count(to - from, s.use[i] == SampleUse::sequential, from != reached);
+      reached = to;
     }
     std::vector<std::int64_t>& samples = out.samplesOf.emplace_back();
     for (const KindSight& k : out.kinds) {
@@ -144,6 +159,7 @@ Sight look(const Schedule& schedule, std::vector<SeriesView>& series, const Inte
       }
     }
   }
+  for (const Operation& op : schedule.ops) ++out.kinds[op.kind].run;
   finish(out.kinds);
   return out;
 }

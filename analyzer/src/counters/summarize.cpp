@@ -5,6 +5,7 @@
 
 #include "src/cancelled.h"
 #include "src/counters/attribute_gpu.h"
+#include "src/counters/instrumentation.h"
 #include "src/counters/ranged.h"
 #include "src/counters/unknown_work.h"
 #include "warpmeter/analyzer/counters.h"
@@ -38,6 +39,7 @@ struct Gpu {
   GpuWork work;
   std::vector<std::uint32_t> distinctOf;  // by kind
   std::vector<double> timeNs, launches;   // by kind, over the whole run
+  std::vector<Added> added;               // by kind, of all its launches
 };
 
 Gpu collect(const ProfileView& view, std::uint32_t gpu) {
@@ -47,16 +49,22 @@ Gpu collect(const ProfileView& view, std::uint32_t gpu) {
   for (const StreamLane& lane : view.streams()) {
     if (lane.gpu != gpu) continue;
     for (std::size_t i = 0; i < lane.kernels.size(); ++i) {
-      const std::uint32_t distinct = view.configs()[lane.kernels.config[i]].distinct;
+      const LaunchConfig& config = view.configs()[lane.kernels.config[i]];
+      const std::uint32_t distinct = config.distinct;
       std::uint32_t& kind = kindOf[distinct];
       if (kind == kNone) {
         kind = static_cast<std::uint32_t>(out.distinctOf.size());
         out.distinctOf.push_back(distinct);
         out.timeNs.push_back(0);
         out.launches.push_back(0);
+        out.added.emplace_back();
       }
       out.timeNs[kind] += static_cast<double>(lane.kernels.durationNs(i));
       out.launches[kind] += 1;
+      if (lane.process < view.processes().size()) {
+        out.added[kind].add(
+            addedInstructions(view.gpus()[gpu].info, view.processes()[lane.process].info, config));
+      }
       ops.push_back({lane.kernels.startNs(i), lane.kernels.endNs(i), kind});
     }
   }
@@ -113,9 +121,11 @@ class Summary {
     for (std::uint32_t k = 0; k < gpu.distinctOf.size(); ++k) {
       for (std::size_t t = 0; t < metricTables().size(); ++t) {
         const bool amount = metricTables()[t].forms.front().isAmount();
-        partsOf(gpu.distinctOf[k], t)
-            .emplace_back(metrics.kernels[k].*metricTables()[t].metric,
-                          amount ? gpu.launches[k] : gpu.timeNs[k]);
+        const auto member = metricTables()[t].metric;
+        Metric metric = metrics.kernels[k].*member;
+        if (member == &KernelCounters::instructions)
+          metric = without(gpu.added[k].over(gpu.launches[k]), metric);
+        partsOf(gpu.distinctOf[k], t).emplace_back(metric, amount ? gpu.launches[k] : gpu.timeNs[k]);
       }
       time_[gpu.distinctOf[k]].first += gpu.timeNs[k];
       time_[gpu.distinctOf[k]].second += gpu.launches[k];
@@ -153,7 +163,7 @@ class Summary {
 }  // namespace
 
 Metric foldMetric(const Parts& parts) {
-  double all = 0, weight = 0, sum = 0, squares = 0, heaviest = -1;
+  double all = 0, weight = 0, sum = 0, below = 0, above = 0, heaviest = -1;
   Metric out = Metric::missing(Reason::notRecorded);
   bool interval = true, fitted = false;
   std::int64_t samples = 0;
@@ -168,7 +178,13 @@ Metric foldMetric(const Parts& parts) {
     sum += w * *metric.value;
     samples += metric.samples;
     interval = interval && metric.low && metric.high;
-    if (interval) squares += std::pow(w * (*metric.high - *metric.value), 2);
+    if (interval) {
+      // Where the lower end was cut at 0, the upper one says how wide the interval is.
+      const double up = *metric.high - *metric.value,
+                   down = *metric.low > 0 ? *metric.value - *metric.low : up;
+      above += std::pow(w * up, 2);
+      below += std::pow(w * down, 2);
+    }
   }
   if (weight <= 0 || weight < all / 2) return out;
   double first = -1;  // provenance: of the heaviest part
@@ -181,9 +197,8 @@ Metric foldMetric(const Parts& parts) {
   if (fitted && out.provenance == Provenance::sampledExclusive) out.provenance = Provenance::sampledFit;
   out.value = sum / weight;
   if (interval) {
-    const double half = std::sqrt(squares) / weight;
-    out.low = std::max(0.0, *out.value - half);
-    out.high = *out.value + half;
+    out.low = std::max(0.0, *out.value - std::sqrt(below) / weight);
+    out.high = *out.value + std::sqrt(above) / weight;
   }
   out.samples = samples;
   out.reason.reset();
@@ -202,6 +217,14 @@ Result<CounterSummary> summarizeCounters(const ProfileView& view, std::stop_toke
     quality.reasonText = text;
   } else {
     none = Reason::notRecorded;  // of single metrics: no set has their counters
+  }
+
+  for (const LossInfo& loss : view.losses()) {
+    if (loss.kind != "samples" || isNull(loss.count)) continue;
+    quality.holes += loss.count;
+    if (!isNull(loss.fromNs) && !isNull(loss.toNs)) {
+      quality.holesNs += std::max<std::int64_t>(0, loss.toNs - std::max(loss.fromNs, view.range().beginNs));
+    }
   }
 
   Summary summary(view);

@@ -39,6 +39,9 @@ struct CounterQuality {
   std::int64_t sampledNs = 0;       // time covered by samples, of
   std::int64_t runNs = 0;           // the time in which kernels ran
   std::int64_t medianIntervalNs = 0;
+  // Stretches in which counters should have been sampled and were not (losses of the kind "samples"); the time is an
+  // upper limit, since several share one span.
+  std::int64_t holes = 0, holesNs = 0;
   std::int64_t rangedLaunches = 0;
   double foreignPct = 0;            // of the samples with active SMs while none of our kernels ran
   bool gpuShared = false;           // foreignPct above 20: every sampled metric is NULL gpu_shared
