@@ -49,9 +49,21 @@ std::string launchLine(const analyzer::KernelResources& k) {
   return text;
 }
 
+// What every CUDA GPU allows in each direction.
+constexpr Extent kMostThreads{1024, 1024, 64}, kMostBlocks{0x7fffffff, 65535, 65535};
+
+std::optional<Error> tooLarge(const Arguments& a, Opt option, const Extent& most, const char* what) {
+  const auto given = a.extent(option);
+  if (!given || (given->x <= most.x && given->y <= most.y && given->z <= most.z)) return std::nullopt;
+  return usage(fmt::format("{} {}: a {} has at most {} x {} x {}", specOf(option).name, a.text(option), what, most.x,
+                           most.y, most.z));
+}
+
 Result<analyzer::KernelResources> resourcesFrom(const Arguments& a) {
   for (const auto needed : {Opt::registers, Opt::block})
     if (!a.has(needed)) return usage(fmt::format("occupancy --cc needs {} as well", specOf(needed).name));
+  if (const auto error = tooLarge(a, Opt::block, kMostThreads, "block")) return *error;
+  if (const auto error = tooLarge(a, Opt::grid, kMostBlocks, "grid")) return *error;
   analyzer::KernelResources k;
   const auto block = a.extent(Opt::block)->count();
   if (block > 1024)

@@ -67,11 +67,12 @@ std::vector<WhatIf> whatIfs(const DeviceLimits& device, const KernelResources& k
                  fullCarveout(device, kernel, now.warpsPerSm)})
     if (w) out.push_back(std::move(*w));
   auto changed = kernel;
-  const std::int64_t threads = std::int64_t{kernel.blockThreads} * kernel.gridBlocks;
   for (const int block : {64, 128, 256, 512, 1024}) {
     if (block == kernel.blockThreads || block > device.maxThreadsPerBlock) continue;
     changed.blockThreads = block;
-    changed.gridBlocks = kernel.gridBlocks > 0 ? (threads + block - 1) / block : 0;
+    const auto blocks = analyzer::blocksOfSameThreads(kernel, block);
+    if (!blocks) continue;
+    changed.gridBlocks = *blocks;
     if (auto o = computed(device, changed)) out.push_back({fmt::format("block {}", block), *o});
   }
   return out;

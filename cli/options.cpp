@@ -25,7 +25,7 @@ constexpr OptionSpec kOptions[] = {
     {Opt::delay, "--delay", 0, seconds, "SECONDS", "", "", "0",
      "keep nothing from the first SECONDS of the run", kRecord},
     {Opt::duration, "--duration", 0, seconds, "SECONDS", "", "", "to the end",
-     "keep SECONDS from then on; the application runs on", kRecord},
+     "keep SECONDS from then on; the application runs on; not with --capture-range", kRecord},
     {Opt::captureRange, "--capture-range", 0, captureRange, "RANGE", "", "", "the whole run",
      "keep only what happens between cudaProfilerStart and cudaProfilerStop (cudaProfilerApi) or inside the "
      "NVTX range NAME (nvtx:NAME)",
@@ -38,7 +38,7 @@ constexpr OptionSpec kOptions[] = {
      "how often finished records are handed over; what ended two seconds before a kill -9 is always kept",
      kRecord},
     {Opt::maxMemory, "--max-memory", 0, bytes, "BYTES", "", "WARPMETER_MAX_MEMORY",
-     "1 GiB or 1/8 of the container's limit", "record buffers of all processes together (48M, 1G)", kRecord},
+     "1 GiB or 1/8 of the container's limit", "record buffers of all processes together (48M, 1G), 4M at least", kRecord},
     {Opt::maxSize, "--max-size", 0, bytes, "BYTES", "", "WARPMETER_MAX_SIZE", "unlimited",
      "stop keeping records when the file and its spill file reach this size; losses are counted", kRecord},
     {Opt::launchLatency, "--launch-latency", 0, optionalChoice, "", "force", "", "off",

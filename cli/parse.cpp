@@ -57,6 +57,20 @@ const OptionSpec* findOption(Verb verb, std::string_view word) {
   return nullptr;
 }
 
+// The option takes the word behind it: it has a value, and not in the same word.
+bool takesNextWord(const OptionSpec* option, const std::string& word) {
+  const bool inOneWord = word.find('=') != std::string::npos || (word.size() > 2 && word[1] != '-');
+  return option && option->kind != ValueKind::flag && option->kind != ValueKind::optionalChoice && !inOneWord;
+}
+
+// Index of the "--" that ends the options; words.size() without one.
+std::size_t endOfOptions(const VerbSpec& verb, const std::vector<std::string>& words) {
+  std::size_t i = 0;
+  for (; i < words.size() && words[i] != "--"; ++i)
+    if (words[i].size() > 1 && words[i][0] == '-' && takesNextWord(findOption(verb.id, words[i]), words[i])) ++i;
+  return std::min(i, words.size());
+}
+
 // Cuts off the program's own command line. It begins after "--"; record also takes the first word that is
 // no option, so `warpmeter record ./app -x` hands -x to ./app.
 std::vector<std::string> takeCommand(const VerbSpec& verb, std::vector<std::string>& words) {
@@ -67,9 +81,7 @@ std::vector<std::string> takeCommand(const VerbSpec& verb, std::vector<std::stri
     const bool isOption = word.size() > 1 && word[0] == '-';
     if (!isOption && verb.maxPositionals == 0) break;
     const auto* option = isOption ? findOption(verb.id, word) : nullptr;
-    const bool inOneWord = word.find('=') != std::string::npos || (word[1] != '-' && word.size() > 2);
-    if (option && option->kind != ValueKind::flag && option->kind != ValueKind::optionalChoice && !inOneWord)
-      ++i;
+    if (takesNextWord(option, word)) ++i;
   }
   std::vector<std::string> command;
   if (i < words.size()) {
@@ -93,7 +105,13 @@ struct Slot {
 Result<Arguments> parseVerb(const VerbSpec& verb, std::vector<std::string> words) {
   Arguments arguments;
   arguments.verb = verb.id;
-  if (verb.takesCommand) arguments.command = takeCommand(verb, words);
+  std::vector<std::string> afterOptions;  // behind "--": no options, whatever they look like
+  if (verb.takesCommand) {
+    arguments.command = takeCommand(verb, words);
+  } else if (const auto end = endOfOptions(verb, words); end < words.size()) {
+    afterOptions.assign(words.begin() + static_cast<std::ptrdiff_t>(end) + 1, words.end());
+    words.resize(end);
+  }
 
   CLI::App app;
   app.set_help_flag();
@@ -111,11 +129,16 @@ Result<Arguments> parseVerb(const VerbSpec& verb, std::vector<std::string> words
       if (!option.env.empty()) slot.parsed->envname(std::string(option.env));
     }
   }
-  // CLI11 would let an optional value swallow the next word.
-  for (auto& word : words)
-    if (const auto* option = findOption(verb.id, word);
-        option && option->kind == ValueKind::optionalChoice && word == option->name)
-      word += "=on";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    auto& word = words[i];
+    const auto* option = word.size() > 1 && word[0] == '-' ? findOption(verb.id, word) : nullptr;
+    if (!option) continue;
+    // CLI11 would let an optional value swallow the next word, and take any value for a flag.
+    if (option->kind == ValueKind::optionalChoice && word == option->name) word += "=on";
+    if (option->kind == ValueKind::flag && word.find('=') != std::string::npos)
+      return usage(verb.name, fmt::format("{} takes no value: '{}'", option->name, word));
+    if (takesNextWord(option, word)) ++i;
+  }
 
   try {
     std::reverse(words.begin(), words.end());
@@ -129,6 +152,7 @@ Result<Arguments> parseVerb(const VerbSpec& verb, std::vector<std::string> words
                    fmt::format("unknown option {}{}", word, didYouMean(word, optionNames(verb.id))));
     arguments.positionals.push_back(word);
   }
+  arguments.positionals.insert(arguments.positionals.end(), afterOptions.begin(), afterOptions.end());
   for (const auto& slot : slots) {
     if (slot.parsed->count() == 0) continue;
     if (slot.spec->kind == ValueKind::flag) {

@@ -64,6 +64,9 @@ std::int64_t launchesPerKernel(const Arguments& arguments) {
 std::string contradiction(const Arguments& arguments) {
   if (launchesPerKernel(arguments) > kMostLaunchesPerKernel)
     return fmt::format("--launches-per-kernel takes at most {}", kMostLaunchesPerKernel);
+  for (const Opt option : {Opt::delay, Opt::duration})
+    if (arguments.has(option) && arguments.has(Opt::captureRange))
+      return fmt::format("{} and --capture-range exclude each other: keep a time or a range", specOf(option).name);
   if (wantsExact(arguments.text(Opt::counters))) return "";
   for (const Opt option : {Opt::launchesPerKernel, Opt::metrics})
     if (arguments.has(option)) return fmt::format("{} needs --counters exact or sample,exact", specOf(option).name);

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "cli/arguments.h"
 #include "cli/counters_option.h"
@@ -31,6 +32,16 @@ bool isChoice(std::string_view choices, std::string_view value) {
     choices = bar == std::string_view::npos ? std::string_view{} : choices.substr(bar + 1);
   }
   return false;
+}
+
+constexpr std::int64_t kLeastMemory = std::int64_t{4} << 20;  // what a process gets in any case
+
+// Zero would silently mean the default, and less than a millisecond nothing at all.
+std::string_view complaintAboutZero(Opt option, double value) {
+  if (option == Opt::duration && value < 0.001) return "seconds from 0.001 on: nothing would be kept";
+  if (option == Opt::maxSize && value < 1) return "a size above 0; without the option there is no limit";
+  if (option == Opt::maxMemory && value < kLeastMemory) return "a size from 4M on: a process needs that much";
+  return "";
 }
 
 bool isCapability(std::string_view text) {
@@ -70,8 +81,9 @@ std::optional<Extent> parseExtent(const std::string& text) {
     if (!value || *value < 1 || *value > 0x7fffffff) return std::nullopt;
     parts[i] = *value;
     if (x == std::string_view::npos) {
-      const double product = double(parts[0]) * double(parts[1]) * double(parts[2]);
-      return product < 4e18 ? std::optional(Extent{parts[0], parts[1], parts[2]}) : std::nullopt;
+      // The largest legal grid, 2^31-1 x 65535 x 65535, just fits.
+      const bool fits = parts[0] <= std::numeric_limits<std::int64_t>::max() / parts[1] / parts[2];
+      return fits ? std::optional(Extent{parts[0], parts[1], parts[2]}) : std::nullopt;
     }
     rest.remove_prefix(x + 1);
   }
@@ -97,9 +109,10 @@ std::string complaintAbout(const OptionSpec& option, const std::string& value) {
       return v && *v >= 0 && *v <= 1'000'000'000 ? "" : "a whole number from 0 on";
     }
     case ValueKind::bytes:
-      return parseBytes(value) ? "" : "a size like 4096, 48K or 1G";
+      if (const auto v = parseBytes(value)) return std::string(complaintAboutZero(option.id, static_cast<double>(*v)));
+      return "a size like 4096, 48K or 1G";
     case ValueKind::seconds:
-      return seconds() ? "" : "seconds like 2 or 0.5";
+      return seconds() ? std::string(complaintAboutZero(option.id, *parseReal(value))) : "seconds like 2 or 0.5";
     case ValueKind::percent: {
       const auto v = parseReal(value);
       return v && *v >= 0 && *v <= 100 ? "" : "a percentage from 0 to 100";

@@ -148,12 +148,12 @@ Result<void> check(const DeviceLimits& device, const KernelResources& kernel) {
 // millionths; equal up to rounding counts as equal); if the grid fits one wave, warps on the busiest
 // multiprocessor, then idle multiprocessors; distance from 128 threads, below which blocks become many and
 // above which they are coarse.
-std::array<double, 4> merit(const DeviceLimits& device, std::int64_t threads, const BlockSizeAdvice& advice) {
+std::array<double, 4> merit(const DeviceLimits& device, double threads, const BlockSizeAdvice& advice) {
   const Occupancy& o = advice.occupancy;
   double usedPct = o.occupancyPct, busiest = 0, idleSms = 0;
   if (o.waves) {
     const double slots = std::ceil(*o.waves) * device.smCount * device.maxWarpsPerSm * kWarpSize;
-    usedPct = 100.0 * static_cast<double>(threads) / slots;
+    usedPct = 100.0 * threads / slots;
     if (*o.waves <= 1) {
       busiest =
           static_cast<double>(divideUp<std::int64_t>(advice.gridBlocks, device.smCount) * o.warpsPerBlock);
@@ -213,14 +213,27 @@ std::string limiterText(const Occupancy& occupancy) {
   return out;
 }
 
+std::optional<std::int64_t> blocksOfSameThreads(const KernelResources& kernel, int blockThreads) {
+  if (kernel.gridBlocks <= 0) return 0;
+  if (kernel.blockThreads <= 0) return std::nullopt;
+  // The largest grid, 2^31-1 x 65535 x 65535, is just below 2^63: its threads are not counted in an integer.
+  const std::int64_t whole = kernel.gridBlocks / blockThreads, rest = kernel.gridBlocks % blockThreads;
+  constexpr std::int64_t kMostBlocks = std::int64_t{0x7fffffff} * 65535 * 65535;
+  if (whole > kMostBlocks / kernel.blockThreads) return std::nullopt;
+  const std::int64_t blocks = whole * kernel.blockThreads + divideUp<std::int64_t>(rest * kernel.blockThreads, blockThreads);
+  return blocks <= kMostBlocks ? std::optional(blocks) : std::nullopt;
+}
+
 Result<std::vector<BlockSizeAdvice>> bestBlockSizes(const DeviceLimits& device, const KernelResources& kernel,
                                                     std::size_t count) {
-  const std::int64_t threads = kernel.gridBlocks * kernel.blockThreads;
+  const double threads = static_cast<double>(kernel.gridBlocks) * kernel.blockThreads;
   std::vector<BlockSizeAdvice> out;
   for (int block = kWarpSize; block <= device.maxThreadsPerBlock; block += kWarpSize) {
     KernelResources changed = kernel;
     changed.blockThreads = block;
-    changed.gridBlocks = divideUp<std::int64_t>(threads, block);
+    const auto blocks = blocksOfSameThreads(kernel, block);
+    if (!blocks) continue;
+    changed.gridBlocks = *blocks;
     if (kernel.clusterBlocks > 1) {
       changed.gridBlocks = roundUp<std::int64_t>(changed.gridBlocks, kernel.clusterBlocks);
     }

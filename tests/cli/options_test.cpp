@@ -175,6 +175,30 @@ TEST(Parse, ComplainsInOneLineAndSaysWhatWouldBeRight) {
   EXPECT_THAT(complaint({"kernels"}), HasSubstr("list, run"));
 }
 
+TEST(Parse, ValuesThatWouldMeanNothingAreRefused) {
+  EXPECT_THAT(complaint({"record", "--force=1", "--", "x"}), HasSubstr("--force takes no value: '--force=1'"));
+  EXPECT_THAT(complaint({"record", "-q=0", "--", "x"}), HasSubstr("--quiet takes no value"));
+  EXPECT_THAT(complaint({"report", "f", "--all=false"}), HasSubstr("--all takes no value"));
+  EXPECT_EQ(parsed({"report", "f", "--kernel", "--all=false"}).text(Opt::kernel), "--all=false") << "a value of another";
+  for (const char* none : {"0", "0.0004"})
+    EXPECT_THAT(complaint({"record", "--duration", none, "--", "x"}), HasSubstr("nothing would be kept"));
+  EXPECT_EQ(parsed({"record", "--delay", "0", "--duration", "0.001", "--", "x"}).number(Opt::duration), 0.001);
+  EXPECT_THAT(complaint({"record", "--max-memory", "0", "--", "x"}), HasSubstr("--max-memory wants a size from 4M on"));
+  EXPECT_THAT(complaint({"record", "--max-memory", "1M", "--", "x"}), HasSubstr("--max-memory wants a size from 4M on"));
+  EXPECT_THAT(complaint({"record", "--max-size", "0", "--", "x"}), HasSubstr("without the option there is no limit"));
+  EXPECT_EQ(parsed({"record", "--max-memory=4M", "--", "x"}).bytes(Opt::maxMemory), 4 << 20);
+}
+
+TEST(Parse, TwoDashesEndTheOptions) {
+  EXPECT_THAT(parsed({"report", "--", "f.sqlite"}).positionals, testing::ElementsAre("f.sqlite"));
+  const auto a = parsed({"report", "--top", "3", "--", "--json"});
+  EXPECT_THAT(a.positionals, testing::ElementsAre("--json"));
+  EXPECT_FALSE(a.has(Opt::json));
+  EXPECT_THAT(complaint({"report", "a", "--", "b"}), HasSubstr("'b' is one argument too many"));
+  EXPECT_THAT(complaint({"report", "--"}), HasSubstr("report needs FILE"));
+  EXPECT_THAT(complaint({"doctor", "--", "x"}), HasSubstr("'x' is one argument too many"));
+}
+
 TEST(Parse, CountersTakeWhatCanBeRecordedAndSayWhyNotTheRest) {
   for (const char* good : {"sample", "exact", "sample,exact", "none"}) EXPECT_EQ(parsed({"record", "--counters", good, "--", "x"}).text(Opt::counters), good);
   const auto with = [](const std::string& value) { return complaint({"record", "--counters", value, "--", "x"}); };
@@ -213,6 +237,7 @@ TEST(Values, BytesExtentsAndTheirLimits) {
     EXPECT_FALSE(parseBytes(bad)) << bad;
   EXPECT_EQ(parseExtent("16x8x2")->count(), 256);
   EXPECT_EQ(parseExtent("528")->count(), 528);
+  EXPECT_EQ(parseExtent("2147483647x65535x65535")->count(), std::int64_t{2147483647} * 65535 * 65535) << "the largest grid";
   for (const char* bad :
        {"", "x", "0", "1x", "1x2x3x4", "-1", "4294967296", "2147483647x2147483647x2147483647"})
     EXPECT_FALSE(parseExtent(bad)) << bad;

@@ -119,11 +119,23 @@ TEST_F(ProgramTest, OccupancyFromNumbersAndFromAFile) {
         {"occupancy", "--cc", "9.0"},
         {"occupancy", "--cc", "3.5", "--registers", "32", "--block", "64"},
         {"occupancy", "--cc", "9.0", "--registers", "32", "--block", "2048"},
+        {"occupancy", "--cc", "9.0", "--registers", "32", "--block", "1x1x65"},
+        {"occupancy", "--cc", "9.0", "--registers", "32", "--block", "64", "--grid", "1x65536"},
         {"occupancy", "t.wm.sqlite"}}) {
     r = program_.run(bad);
     EXPECT_EQ(r.exitCode(), 2) << bad.back();
     EXPECT_EQ(r.out, "");
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  }
+}
+
+TEST_F(ProgramTest, OccupancyTakesTheLargestBlockAndGridThatThereAre) {
+  for (const char* block : {"1x1x64", "64", "1024"}) {
+    const auto r = program_.run(
+        {"occupancy", "--cc", "9.0", "--registers", "32", "--block", block, "--grid", "2147483647x65535x65535"});
+    EXPECT_EQ(r.exitCode(), 0) << r.err;
+    EXPECT_THAT(r.out, HasSubstr("9 223 090 559 730 712 575 blocks on 132 SMs")) << block;
+    EXPECT_EQ(r.out.find("-9"), std::string::npos) << "no sum has overflown";
   }
 }
 

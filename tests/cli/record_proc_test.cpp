@@ -161,6 +161,16 @@ TEST_F(RecordTest, ExactModesOptionsMeanNothingWithoutIt) {
   EXPECT_THAT(r.err, HasSubstr("at most 100"));
 }
 
+TEST_F(RecordTest, TimeAndRangeExcludeEachOther) {
+  for (const char* option : {"--delay=1", "--duration=2"}) {
+    auto r = sh("echo ran", {option, "--capture-range", "nvtx:step", "-o", "y.wm.sqlite"});
+    EXPECT_EQ(r.exitCode(), 2) << option;
+    EXPECT_THAT(r.err, HasSubstr("and --capture-range exclude each other"));
+    EXPECT_EQ(r.out, "");
+    EXPECT_FALSE(program_.exists("y.wm.sqlite"));
+  }
+}
+
 TEST_F(RecordTest, SetsTheApplicationsEnvironmentOnly) {
   auto r = sh("env", {"--api", "all", "--flush-ms", "50", "--launch-latency=force", "-o", "e.wm.sqlite"},
               {"KEPT=1"});

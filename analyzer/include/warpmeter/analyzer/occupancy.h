@@ -82,6 +82,10 @@ Result<Occupancy> occupancyOf(const DeviceLimits& device, const KernelResources&
 // limits.
 std::string limiterText(const Occupancy& occupancy);
 
+// Blocks of `blockThreads` that together have the threads of the launch, rounded up; 0 without a grid; nullopt: more
+// than any grid has.
+std::optional<std::int64_t> blocksOfSameThreads(const KernelResources& kernel, int blockThreads);
+
 struct BlockSizeAdvice {
   int blockThreads = 0;
   std::int64_t gridBlocks = 0;  // keeps the number of threads of the launch; 0 without a grid
