@@ -170,6 +170,11 @@ std::string countersHeaderText(const ReportData& data, const Style& style) {
                   counted(static_cast<std::int64_t>(data.kernels.distinctCount), "kernel"));
   if (q.foreignPct >= 0.5)
     text += fmt::format("; {} of the samples dropped: other work on the GPU", wholePercent(q.foreignPct));
+  if (q.holes > 0) {
+    text +=
+        fmt::format("; {} without samples that should have some", counted(q.holes, "stretch", "stretches"));
+    if (q.holesNs > 0) text += fmt::format(" ({} at most)", analyzer::formatTime(q.holesNs));
+  }
   const auto ceilings = ceilingLines(data);
   if (ceilings.empty()) return line(text);
   const auto from = ceilings.front().substr(ceilings.front().find('\n') + 1);

@@ -35,6 +35,8 @@ Json countersJson(const ReportData& data) {
               {"sampledNs", q.sampledNs},
               {"runNs", q.runNs},
               {"medianIntervalNs", q.medianIntervalNs},
+              {"holes", q.holes},
+              {"holesNs", q.holesNs},
               {"rangedLaunches", q.rangedLaunches},
               {"foreignPct", q.foreignPct},
               {"gpuShared", q.gpuShared},

@@ -103,6 +103,7 @@ std::string qualityText(const ReportData& data, const Style& style) {
   constexpr std::size_t kShown = 4;
   std::size_t others = 0;
   for (const auto& loss : q.losses) {
+    if (loss.kind == "samples" && data.counters.quality.holes > 0) continue;  // on the counters' line
     if (!isSentence(loss) && others++ >= kShown) continue;
     if (!isSentence(loss)) {
       out += style.line("           " + lossText(loss)) + "\n";
@@ -153,7 +154,8 @@ std::string idlePart(const analyzer::ProfileView& view, const analyzer::IdlePart
 }  // namespace
 
 std::string headerText(const ReportData& data, const Style& style) {
-  return titleLine(data, style) + qualityText(data, style) + statusText(data, style) + countersHeaderText(data, style);
+  return titleLine(data, style) + qualityText(data, style) + statusText(data, style) +
+         countersHeaderText(data, style);
 }
 
 std::string timeText(const ReportData& data, const Style& style) {

@@ -129,6 +129,19 @@ TEST(ReportCounters, GoldenTexts) {
   expectLinesFit(detail);
 }
 
+TEST(ReportCounters, HolesOfSamplingStandOnTheCountersLineNotAmongLosses) {
+  auto data = trainWithCounters();
+  data.run.quality.losses.push_back({"samples", "the hardware buffer overflowed", 2, 100, 200});
+  EXPECT_THAT(reportText(data, {}, Style{}), HasSubstr("2 x samples: the hardware buffer overflowed"))
+      << "counted nowhere else: told here";
+  data.counters.quality.holes = 2;
+  data.counters.quality.holesNs = 84'000'000;
+  const auto text = reportText(data, {}, Style{});
+  EXPECT_THAT(text, Not(HasSubstr("x samples")));
+  EXPECT_THAT(lineWith(text, "Counters"), HasSubstr("5 of 8 kernels measured; 2 stretches without samples"));
+  EXPECT_THAT(text, HasSubstr("84.0 ms at most"));
+}
+
 TEST(ReportCounters, EveryPercentageSaysOfWhat) {
   const auto text = reportText(trainWithCounters(), {}, Style{});
   EXPECT_THAT(text,
