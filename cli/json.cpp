@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/json.h"
 
+#include "cli/text.h"
 #include "warpmeter/profile/ids.h"
 
 namespace warpmeter::cli {
@@ -23,7 +24,7 @@ Json intOrNull(std::int64_t value) { return isNull(value) ? Json(nullptr) : Json
 Json dimsToJson(const std::int32_t (&dims)[3]) { return Json::array({dims[0], dims[1], dims[2]}); }
 
 std::string printed(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return harmlessJson(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace warpmeter::cli

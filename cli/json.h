@@ -26,7 +26,7 @@ Json orNull(const std::optional<T>& value) {
 Json intOrNull(std::int64_t value);  // kNull becomes null
 Json dimsToJson(const std::int32_t (&dims)[3]);
 
-// Two blanks a level, a newline at the end; bytes that are no UTF-8 become U+FFFD.
+// Two blanks a level, a newline at the end; bytes that are no UTF-8 become U+FFFD; nothing that a terminal would obey.
 std::string printed(const Json& json);
 
 }  // namespace warpmeter::cli

@@ -40,7 +40,7 @@ std::size_t codePointAt(std::string_view s, std::size_t at, char32_t& out) {
 
 bool obeyed(char32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
-         (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f || c == 0x2028 || c == 0x2029;
+         (c >= 0x2066 && c <= 0x2069) || c == 0x061c || c == 0x200e || c == 0x200f || c == 0x2028 || c == 0x2029;
 }
 
 // Length of the colour sequence at `at`, 0 when there is none.
@@ -68,6 +68,21 @@ std::string harmless(std::string_view text) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
     else
       out += fmt::format("\\u{{{:04x}}}", static_cast<unsigned>(c));
+    i += length;
+  }
+  return out;
+}
+
+std::string harmlessJson(std::string_view json) {
+  std::string out;
+  for (std::size_t i = 0; i < json.size();) {
+    char32_t c = 0;
+    const auto length = std::max<std::size_t>(1, codePointAt(json, i, c));
+    // Below 0x20 there is only the layout: inside texts JSON itself asks for escapes.
+    if (c >= 0x7f && obeyed(c))
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += json.substr(i, length);
     i += length;
   }
   return out;

@@ -12,6 +12,9 @@ namespace warpmeter::cli {
 // or \u{NNNN}, invalid bytes become U+FFFD.
 std::string harmless(std::string_view text);
 
+// The same for valid JSON, whose value stays the same: what a terminal would obey becomes \uNNNN.
+std::string harmlessJson(std::string_view json);
+
 // Columns on a terminal: code points of valid UTF-8, escape sequences for colours not counted.
 std::size_t columnsOf(std::string_view text);
 

@@ -9,6 +9,7 @@
 
 #include "cli/occupancy_text.h"
 #include "golden.h"
+#include "hostile_names.h"
 #include "schema_check.h"
 #include "support/profile_builder.h"
 
@@ -102,6 +103,28 @@ TEST_F(ReportTest, HostileNamesGiveHarmlessTextAndValidJson) {
   const auto json = printed(reportJson(data, {}));
   EXPECT_FALSE(nlohmann::json::parse(json, nullptr, false).is_discarded());
   EXPECT_EQ(schemaComplaints("report", reportJson(data, {})), "");
+}
+
+TEST_F(ReportTest, NamesFromAnywhereReachNoTerminalUnescaped) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 25; ++round) {
+    const auto name = [&] { return testing::hostileName(random); };
+    const auto profile = "session started=0 ended=1s how=" + name() + "\nprocess 1 name=" + name() +
+                         " start=0 exit=1s how=" + name() + " status=blocked:" + name() + "\ngpu 0 name=" + name() +
+                         " cc=9.0 sms=132\nkernel 1 " + name() + " 1ms..2ms grid=1 block=32 regs=16\nnvtx 1 " + name() +
+                         " 0..3ms\nloss " + name() + " count=1 why=" + name() + "\n";
+    SCOPED_TRACE(profile);
+    const auto data = gathered(profile, true);
+    ReportOptions full;
+    full.fullNames = full.all = full.nvtx = true;
+    ASSERT_EQ(testing::obeyedIn(reportText(data, full, Style{})), "");
+    ReportOptions detail;
+    detail.kernel = "k";
+    ASSERT_EQ(testing::obeyedIn(reportText(data, detail, Style{})), "");
+    const auto json = printed(reportJson(data, full));
+    ASSERT_EQ(testing::obeyedIn(json), "");
+    ASSERT_FALSE(nlohmann::json::parse(json, nullptr, false).is_discarded());
+  }
 }
 
 TEST_F(ReportTest, JsonFollowsItsSchemaAndAddsUp) {

@@ -11,6 +11,7 @@
 #include "cli/output_name.h"
 #include "cli/record_summary.h"
 #include "cli/report_text.h"
+#include "hostile_names.h"
 #include "warpmeter/analyzer/metric.h"
 
 namespace warpmeter::cli {
@@ -48,6 +49,21 @@ TEST(Harmless, AnyBytesGiveTextWithoutControlBytesAndValidJson) {
     const auto text = printed(Json{{"name", name}});
     const auto back = Json::parse(text, nullptr, false);
     ASSERT_FALSE(back.is_discarded()) << text;
+  }
+}
+
+TEST(Harmless, JsonEscapesWhatATerminalWouldObeyAndKeepsItsValue) {
+  EXPECT_EQ(printed(Json{{"n", "a\xc2\x9b" "31m\x7f\xe2\x80\xae" "b\xd8\x9c"}}), "{\n  \"n\": \"a\\u009b31m\\u007f\\u202eb\\u061c\"\n}\n");
+  EXPECT_EQ(printed(Json{{"n", "größe €😀"}}), "{\n  \"n\": \"größe €😀\"\n}\n");
+  std::mt19937 random(2);
+  for (int round = 0; round < 5000; ++round) {
+    const auto name = testing::hostileName(random);
+    const auto text = printed(Json{{name, Json::array({name})}});
+    ASSERT_EQ(testing::obeyedIn(text), "") << text;
+    ASSERT_EQ(testing::obeyedIn(harmless(name)), "");
+    // What JSON says is what it said before: only bytes that are no UTF-8 have changed.
+    const auto plain = Json{{name, Json::array({name})}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    ASSERT_EQ(Json::parse(text), Json::parse(plain));
   }
 }
 
