@@ -26,6 +26,10 @@ std::string optionCases(const VerbSpec& verb, std::string& words) {
                            spaced(o.choices));
     else if (o.id == Opt::output || o.id == Opt::cupti)
       cases += fmt::format("        {}) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", label);
+    else if (o.id == Opt::variant)
+      cases += fmt::format("        {}) COMPREPLY=($(compgen -W \"$(\"${{COMP_WORDS[0]}}\" {} \"${{COMP_WORDS[3]}}\" "
+                           "2>/dev/null)\" -- \"$cur\")); return ;;\n",
+                           label, kCompletionKernels);
     else if (o.kind != ValueKind::flag && o.kind != ValueKind::optionalChoice)
       cases += fmt::format("        {}) return ;;\n", label);
   }
@@ -59,6 +63,10 @@ std::string bashCompletion() {
     out += fmt::format("    \"{}\")\n      if ((COMP_CWORD > {})); then\n", verb.name,
                        verb.name.find(' ') == std::string_view::npos ? 1 : 2);
     if (!cases.empty()) out += fmt::format("      case $prev in\n{}      esac\n", cases);
+    if (verb.id == Verb::kernelsRun)
+      out += fmt::format("      if ((COMP_CWORD == 3)) && [[ $cur != -* ]]; then\n        COMPREPLY=($(compgen -W "
+                         "\"$(\"${{COMP_WORDS[0]}}\" {} 2>/dev/null)\" -- \"$cur\")); return\n      fi\n",
+                         kCompletionKernels);
     out += fmt::format(
         "      if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")); "
         "else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n      return\n      fi ;;\n",

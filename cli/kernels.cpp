@@ -9,6 +9,7 @@
 #include "cli/app_process.h"
 #include "cli/environment.h"
 #include "cli/exit_codes.h"
+#include "cli/help.h"
 #include "cli/installation.h"
 #include "cli/json.h"
 #include "cli/subprocess.h"
@@ -82,6 +83,21 @@ int runProgram(const fs::path& program, const Arguments& arguments) {
 }
 
 }  // namespace
+
+std::string completedKernels(const std::string& program) {
+  auto all = programs();
+  std::string out;
+  if (!all) return out;
+  for (const auto& path : *all) {
+    const std::string name = path.filename();
+    if (program.empty()) out += name + "\n";
+    if (program != name) continue;
+    const auto description = describe(path);
+    if (!description.is_object()) continue;
+    for (const auto& variant : description.value("variants", Json::array())) out += textIn(variant, "name") + "\n";
+  }
+  return out;
+}
 
 int runKernelsList(const Arguments& arguments) {
   auto all = programs();

@@ -138,7 +138,7 @@ constexpr Example kCalibrateExamples[] = {
 constexpr Example kListExamples[] = {{"warpmeter kernels list", "names, variants and what each one shows"}};
 constexpr Example kRunExamples[] = {
     {"warpmeter kernels run saxpy", "runs it and checks its result"},
-    {"warpmeter kernels run matmul --variant tiled --record -- --size 2048",
+    {"warpmeter kernels run matmul --variant tiled --record -- --n 2048",
      "records it as matmul.wm.sqlite"},
 };
 

@@ -201,6 +201,7 @@ Result<Parsed> parseArguments(const std::vector<std::string>& args) {
   // For packagers and the test that keeps docs/cli.md equal to the table.
   if (args[0] == "--help-markdown") return parsed.print = markdownHelp(), parsed;
   if (args[0] == "--completion-bash") return parsed.print = bashCompletion(), parsed;
+  if (args[0] == kCompletionKernels) return parsed.print = completedKernels(args.size() > 1 ? args[1] : ""), parsed;
 
   const auto [verb, used] = findVerb(args);
   if (!verb) {

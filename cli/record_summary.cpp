@@ -58,7 +58,7 @@ std::string countsLine(const wire::Summary& s) {
 
 std::string nothingLine(const RecordedRun& run) {
   const auto& s = *run.summary;
-  if (run.driverMissing) return "no GPU work recorded: no CUDA driver found (libcuda.so.1)";
+  if (run.driverMissing) return "no GPU work recorded: no CUDA driver found (libcuda.so.1); next: warpmeter doctor";
   if (const auto blocked = textOf(s.blocked); !blocked.empty()) return "no GPU work recorded: " + blocked;
   if (const auto why = textOf(s.firstLoss); !s.complete && !why.empty())
     return "no GPU work recorded: " + why;

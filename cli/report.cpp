@@ -32,14 +32,50 @@ bool take(Result<T> result, T& to, Error& error) {
   return true;
 }
 
+// Parts of a function's name that may tell it from others, each short enough for a command line.
+std::vector<std::string> partsOf(const analyzer::FunctionSummary& f, bool many) {
+  constexpr std::size_t kLength = 32, kLongest = 60, kMost = 64;
+  std::vector<std::string> parts{f.shortName.substr(0, kLength)};
+  if (f.shortName.size() > kLength) parts.push_back(f.shortName.substr(f.shortName.size() - kLength));
+  for (const auto& whole : {f.shortName, f.demangledName})
+    if (whole.size() <= kLongest) parts.push_back(whole);
+  const auto inWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  const auto& name = f.demangledName;
+  for (std::size_t i = 1; !many && i < name.size() && parts.size() < kMost; ++i)
+    if (inWord(name[i]) && !inWord(name[i - 1])) parts.push_back(name.substr(i, kLength));
+  return parts;
+}
+
+// What --kernel takes to mean this function alone. "" when no part of its name tells it from others.
+std::string selectorOf(const ReportData& data, std::size_t function) {
+  constexpr std::size_t kMany = 1000;  // each part is looked for in every name
+  const auto& functions = data.kernels.functions;
+  for (const auto& part : partsOf(functions[function], functions.size() > kMany))
+    if (!part.empty() && matchingFunctions(data, part) == std::vector{function}) return part;
+  return "";
+}
+
+std::string kernelCommand(const ReportData& data, const std::string& name) {
+  return fmt::format("warpmeter report {} --kernel {}", shellQuoted(harmless(data.file.string())),
+                     shellQuoted(harmless(name)));
+}
+
+// Above the details of several kernels: how to get one alone.
+std::string severalLine(const ReportData& data, const ReportOptions& options, const std::vector<std::size_t>& matches) {
+  if (matches.size() < 2) return "";
+  auto line = fmt::format("{} kernels match {}", matches.size(), harmless(options.kernel));
+  const auto one = selectorOf(data, matches.front());
+  if (!one.empty() && one != options.kernel) line += "; one alone: " + kernelCommand(data, one);
+  return line + "\n\n";
+}
+
 std::string nextLine(const ReportData& data, const ReportOptions& options) {
   const auto file = shellQuoted(harmless(data.file.string()));
   std::string line;
-  if (options.kernel.empty() && !data.kernels.functions.empty())
-    // A part of the name is enough.
-    line = fmt::format(
-        "next: warpmeter report {} --kernel {}", file,
-        shellQuoted(harmless(std::string_view(data.kernels.functions.front().shortName).substr(0, 32))));
+  if (options.kernel.empty() && !data.kernels.functions.empty()) {
+    const auto one = selectorOf(data, 0);
+    line = "next: " + kernelCommand(data, one.empty() ? data.kernels.functions.front().shortName.substr(0, 32) : one);
+  }
   if (options.window)
     line += fmt::format("{} warpmeter-gui {}", line.empty() ? "next:" : "\n     ", file);
   return line.empty() ? "" : line + "\n";
@@ -80,6 +116,9 @@ Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx,
 std::vector<std::size_t> matchingFunctions(const ReportData& data, const std::string& text) {
   const auto& functions = data.kernels.functions;
   std::vector<std::size_t> exact, containing;
+  for (std::size_t i = 0; i < functions.size(); ++i)
+    if (functions[i].demangledName == text && functions[i].shortName != text) exact.push_back(i);
+  if (!exact.empty()) return exact;
   const auto wanted = lower(text);
   for (std::size_t i = 0; i < functions.size(); ++i) {
     if (functions[i].shortName == text) exact.push_back(i);
@@ -93,7 +132,9 @@ std::vector<std::size_t> matchingFunctions(const ReportData& data, const std::st
 std::string reportText(const ReportData& data, const ReportOptions& options, const Style& style) {
   std::string out = headerText(data, style) + "\n";
   if (!options.kernel.empty()) {
-    for (const auto index : matchingFunctions(data, options.kernel))
+    const auto matches = matchingFunctions(data, options.kernel);
+    out += severalLine(data, options, matches);
+    for (const auto index : matches)
       out += kernelDetailText(data, index, options, style) + "\n";
     return out + nextLine(data, options);
   }

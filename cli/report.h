@@ -50,8 +50,8 @@ struct ReportOptions {
 Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx,
                                 std::vector<analyzer::CalibratedGpu> calibrated = {});
 
-// Functions that --kernel means, by index into data.kernels.functions: exact short name first, else every
-// name that contains the text.
+// Functions that --kernel means, by index into data.kernels.functions: the exact whole name, else the exact short
+// name, else every name that contains the text.
 std::vector<std::size_t> matchingFunctions(const ReportData& data, const std::string& text);
 
 std::string reportText(const ReportData& data, const ReportOptions& options, const Style& style);

@@ -62,6 +62,11 @@ Error explainForeign(const fs::path& path) {
         ErrorKind::unsupported, path,
         "Kineto trace: import is not built yet, only Warpmeter files and nsys .sqlite exports can be read");
   }
+  if (gzip) {
+    const std::string command = ends(".gz") ? fmt::format("gunzip -k '{}'", path.string())
+                                            : fmt::format("gzip -dc '{0}' > '{0}.unpacked'", path.string());
+    return make(ErrorKind::foreign, path, "is compressed with gzip: unpack it first with " + command);
+  }
   if (ends(".nsys-rep") || ends(".qdrep")) {
     return make(ErrorKind::foreign, path, "an nsys report: convert it with nsys export --type sqlite first");
   }

@@ -169,6 +169,17 @@ TEST_F(ProgramTest, KernelsListAndRunTheBundledPrograms) {
   EXPECT_EQ(r.exitCode(), 0);
   EXPECT_THAT(r.out, HasSubstr("demo  a lesson"));
   EXPECT_THAT(r.out, HasSubstr("bound by launch, occupancy held by grid"));
+  // As bash completes it, with the program's own answers.
+  const auto completed = [&](const std::string& words) {
+    const auto script = "eval \"$(\"$0\" --completion-bash)\"; COMP_WORDS=(\"$0\" " + words +
+                        "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _warpmeter; echo \"${COMPREPLY[*]}\"";
+    auto run = capture({"/bin/bash", "-c", script, program_.self()}, {"PATH=/usr/bin:/bin"}, 20'000);
+    return run ? run->out + run->err : run.error().message;
+  };
+  EXPECT_EQ(completed("kernels run ''"), "demo\n");
+  EXPECT_EQ(completed("kernels run x"), "\n");
+  EXPECT_EQ(completed("kernels run demo --variant ''"), "v\n");
+  EXPECT_EQ(completed("kernels run --var"), "--variant\n");
   r = program_.run({"kernels", "run", "demo", "--variant", "v", "--", "--n", "5"});
   EXPECT_EQ(r.exitCode(), 3);
   EXPECT_EQ(r.out, "ran --variant v --n 5\n");

@@ -174,6 +174,26 @@ TEST_F(ReportTest, MatchingPrefersTheExactName) {
   EXPECT_TRUE(matchingFunctions(data, "nothing-like-this").empty());
 }
 
+TEST_F(ReportTest, NamesThatSeveralKernelsShareAreToldApart) {
+  const auto data = gathered(
+      "process 1 name=app start=0 exit=1s\n"
+      "kernel 1 \"void gemm<float>(float*)\" 1ms..9ms grid=1 block=32 regs=16\n"
+      "kernel 1 \"void gemm<half>(half*)\" 11ms..12ms grid=1 block=32 regs=16\n"
+      "kernel 1 gemm_splitK 13ms..14ms grid=1 block=32 regs=16\n");
+  ASSERT_EQ(data.kernels.functions.size(), 3u);
+  EXPECT_EQ(matchingFunctions(data, "gemm").size(), 2u) << "the exact short name";
+  EXPECT_EQ(matchingFunctions(data, "void gemm<half>(half*)").size(), 1u) << "the exact whole name";
+  EXPECT_THAT(reportText(data, {}, Style{}),
+              HasSubstr("next: warpmeter report text.wm.sqlite --kernel 'void gemm<float>(float*)'\n"));
+  ReportOptions several;
+  several.kernel = "gemm";
+  EXPECT_THAT(reportText(data, several, Style{}), HasSubstr("2 kernels match gemm; one alone: warpmeter report "
+                                                            "text.wm.sqlite --kernel 'void gemm<float>(float*)'\n"));
+  ReportOptions one;
+  one.kernel = "splitk";
+  EXPECT_THAT(reportText(data, one, Style{}), Not(HasSubstr("kernels match")));
+}
+
 TEST_F(ReportTest, NsysFilesReadAsTheirReadmeSays) {
   struct File {
     const char* name;

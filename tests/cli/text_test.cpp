@@ -178,7 +178,7 @@ TEST(RecordSummary, NamesTheReasonWhenThereIsNoGpuWork) {
   run.summary->processesRecorded = 0;
   EXPECT_EQ(summaryLines(run)[1], "no GPU work recorded: no process of this run loaded the CUDA driver");
   run.driverMissing = true;
-  EXPECT_EQ(summaryLines(run)[1], "no GPU work recorded: no CUDA driver found (libcuda.so.1)");
+  EXPECT_EQ(summaryLines(run)[1], "no GPU work recorded: no CUDA driver found (libcuda.so.1); next: warpmeter doctor");
   run.driverMissing = false;
   std::snprintf(run.summary->blocked, sizeof run.summary->blocked, "nsys holds CUPTI in process 4711");
   EXPECT_EQ(summaryLines(run)[1], "no GPU work recorded: nsys holds CUPTI in process 4711");

@@ -90,7 +90,14 @@ TEST_F(BadInput, KinetoTracesAreRefusedByName) {
                 text);
   expectRefused(write("by_content", "\n  {\"traceEvents\": []}"), ErrorKind::unsupported, text);
   expectRefused(write("trace.json.gz", "\x1f\x8b\x08 packed"), ErrorKind::unsupported, text);
-  expectRefused(write("other.gz", "\x1f\x8b\x08 packed"), ErrorKind::foreign, "neither");
+  expectRefused(write("other.gz", "\x1f\x8b\x08 packed"), ErrorKind::foreign, "is compressed with gzip");
+}
+
+TEST_F(BadInput, CompressedFilesComeWithTheCommandThatUnpacksThem) {
+  const auto packed = write("a.wm.sqlite.gz", "\x1f\x8b\x08 packed");
+  expectRefused(packed, ErrorKind::foreign, "gunzip -k '" + packed.string() + "'");
+  const auto unnamed = write("b.sqlite", "\x1f\x8b\x08 packed");
+  expectRefused(unnamed, ErrorKind::foreign, "gzip -dc '" + unnamed.string() + "' > '" + unnamed.string() + ".unpacked'");
 }
 
 TEST_F(BadInput, NsysReportsAreToldHowToConvert) {
