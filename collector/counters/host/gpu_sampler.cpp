@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t kRetryNs = 200'000'000;
 constexpr int kOpenTries = 10;  // two seconds: a range session that just ended gives the counters back slowly
 constexpr int kMaxFailuresInRow = 3;  // then the GPU is given up
+constexpr int kEmptyBursts = 2;       // of one set: then it is given up
+constexpr int kCoreEmptyBursts = 3;   // in a row: then the session is opened again
 
 }  // namespace
 
@@ -201,10 +203,34 @@ PmStatus GpuSampler::burst() {
     hole(std::max(fromNs, encoder_.lastEndNs()), toNs, "more samples than there was room for");
   } else if (samples == 0) {
     hole(fromNs, toNs, "no samples came");
+    gaveNothing(index);
   } else {
+    set.empty = 0;
     overhang_.measured(static_cast<std::int64_t>(samples) * intervalNs_, lengthNs);
   }
   return {};
+}
+
+// On an H200 a set with counters of PCIe and NVLink gave nothing, and after it no other set of its
+// configuration did, until the session was opened again. So that is done, and a set that gives nothing twice
+// is not asked any more.
+void GpuSampler::gaveNothing(std::size_t index) {
+  Group& group = groups_[group_];
+  const int empty = ++group.sets[index].empty;
+  if (group_ == 0) {  // without the core there is no sampling
+    if (empty % kCoreEmptyBursts == 0) configured_ = false;
+    return;
+  }
+  configured_ = false;
+  if (empty < kEmptyBursts) return;
+  group.metrics.sets[index].weight = 0;
+  if (options_.verbose)
+    fmt::print(stderr, "sampler: gpu {} set {} gives no samples and is left out\n", gpu_,
+               group.sets[index].number);
+  const bool any = std::ranges::any_of(group.metrics.sets, [](const MetricSet& s) { return s.weight > 0; });
+  if (any) return;
+  group.metrics.fineWeight = group.metrics.coarseWeight = 0;
+  chooseGroup();
 }
 
 // A session that failed once is opened again; one that keeps failing is given up.

@@ -46,6 +46,7 @@ class GpuSampler {
     std::uint32_t number;  // on the wire
     SampleCost cost;
     std::uint64_t bursts = 0, samples = 0;
+    int empty = 0;  // bursts in a row that gave nothing
   };
   struct Group {
     MetricGroup metrics;
@@ -64,6 +65,7 @@ class GpuSampler {
   PmStatus configure(std::int64_t fromNs);
   PmStatus burst();
   void hole(std::int64_t fromNs, std::int64_t toNs, const char* why);
+  void gaveNothing(std::size_t index);
   bool recover(const PmStatus& status);
   std::int64_t newlySpentNs();
   void waitForBudget();

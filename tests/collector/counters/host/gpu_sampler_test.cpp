@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -298,6 +301,21 @@ TEST(GpuSampler, BurstWithoutSamplesIsAHole) {
   EXPECT_EQ(s.sampler->stats().samples, 0u);
   const auto holes = s.sink.of(SamplerKind::hole);
   EXPECT_EQ(holes.size(), s.sampler->stats().bursts);
+}
+
+TEST(GpuSampler, ASetThatPoisonsItsSessionIsGivenUpAndTheOthersGoOn) {
+  Simulated s;
+  s.device.poison = "nvltx__bytes.sum";
+  s.run(20 * kSecond);
+  std::size_t empty = 0;
+  std::set<std::string> afterwards;  // sets of the poisoned configuration that go on
+  for (const auto& burst : s.device.bursts) {
+    empty += burst.samples == 0;
+    if (empty == 2 && burst.samples > 0 && burst.counters > 6) afterwards.insert(burst.lastMetric);
+  }
+  EXPECT_EQ(empty, 2u);  // tried twice, then left out
+  EXPECT_EQ(s.sink.of(SamplerKind::hole).size(), 2u);
+  EXPECT_EQ(afterwards.size(), 2u) << testing::PrintToString(afterwards);
 }
 
 TEST(GpuSampler, PauseFreesTheCountersAndResumeTakesThemBack) {

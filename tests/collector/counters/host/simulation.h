@@ -66,6 +66,8 @@ class Device : public PmDevice {
   std::size_t bufferSamples = 1'000'000;  // that 16 MiB hold
   std::vector<PmStatus> openResults;      // for one open() after the other; then fine
   PmStatus startResult, decodeResult;
+  std::string poison;  // a set with this counter gives nothing, nor does any other after it until the session
+                       // is closed
 
   struct Burst {
     std::int64_t fromNs, toNs, intervalNs;
@@ -97,7 +99,7 @@ class Device : public PmDevice {
   void close() override {
     ++closes;
     clock_.pass(closeNs, closeNs);
-    isOpen = sampling = overflowed = false;
+    isOpen = sampling = overflowed = poisoned_ = false;
     group_ = nullptr;
     set_ = nullptr;
   }
@@ -141,6 +143,10 @@ class Device : public PmDevice {
     if (overflowed) return {{8, "decode"}, false, true};
     const auto image = static_cast<std::int64_t>(room_ * block.columns) * imageColumnNs;
     clock_.pass(image, image);
+    poisoned_ = poisoned_ || (set_ != nullptr && std::ranges::any_of(set_->columns, [&](const auto& c) {
+                                return c.name == poison;
+                              }));
+    if (poisoned_) return result;
     if (set_ == nullptr) return result;  // other counters than those that are counted: nothing
     std::size_t count = static_cast<std::size_t>(std::max<std::int64_t>(0, stoppedAt_ - next_) / interval_);
     const std::size_t capacity = bufferSamples * (bufferBytes_ >> 20) / 16;
@@ -169,6 +175,7 @@ class Device : public PmDevice {
   Clock& clock_;
   const MetricGroup* group_ = nullptr;
   const MetricSet* set_ = nullptr;
+  bool poisoned_ = false;
   std::int64_t interval_ = 0, next_ = 0, stoppedAt_ = 0;
   std::size_t bufferBytes_ = 0, room_ = 0;
 };
