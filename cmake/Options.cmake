@@ -4,7 +4,6 @@ option(WARPMETER_CUDA "Build the recorder's injected library and the kernels (ne
 option(WARPMETER_GUI "Build warpmeter-gui (needs Qt 6)" ON)
 option(WARPMETER_TESTS "Build the tests (needs GoogleTest)" ON)
 option(WARPMETER_BENCHMARKS "Build the benchmarks (needs Google Benchmark)" OFF)
-option(WARPMETER_PCH "Precompiled headers: for builds from nothing; useless beside ccache" OFF)
 option(WARPMETER_WERROR "Warnings are errors" OFF)
 option(WARPMETER_STATIC "Link SQLite, libstdc++ and libgcc statically: runs on machines that lack them" OFF)
 set(WARPMETER_SANITIZE "" CACHE STRING "-fsanitize= value for everything but the injected library")

@@ -19,10 +19,6 @@ function(warpmeter_add_test name)
     WARPMETER_BINARY_DIR="${PROJECT_BINARY_DIR}"
     WARPMETER_DATA_DIR="${PROJECT_SOURCE_DIR}/../shared/data")
   warpmeter_sanitize(${name})
-  list(LENGTH ARG_SOURCES sources)
-  if(sources GREATER 3)  # fewer do not win back what compiling the headers costs
-    warpmeter_precompile(${name} <gmock/gmock.h> <gtest/gtest.h>)
-  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()

@@ -41,7 +41,7 @@ run_preset() {  # preset [configure arguments]
 
 echo "== rules of the tree"
 python3 cmake/check_tree.py
-run_preset "$preset" -DWARPMETER_PCH=ON
+run_preset "$preset"
 if [ "$sanitizers" = yes ]; then run_preset asan-ubsan -DWARPMETER_CUDA="$([ $preset = dev ] && echo ON || echo OFF)"; fi
 if [ "$portable" = yes ] && [ "$preset" = dev ]; then
   build_preset portable -DWARPMETER_CUDA_ARCHITECTURES=90

@@ -132,6 +132,13 @@ std::string mostUsed(const Ranking& r) {
   return r.first ? fmt::format("{} {}", nameOf(*r.first), percent(valueOf(r.first))) : "";
 }
 
+std::string unmeasuredOf(const KernelBound& out) {
+  std::string names;
+  for (const UnitShare& s : out.shares)
+    if (!s.pct.value) names += (names.empty() ? "" : ", ") + std::string(nameOf(s));
+  return names;
+}
+
 void boundByUnit(KernelBound& out, const Ranking& r, const std::optional<Ceilings>& ceilings,
                  const BoundLimits& limits) {
   out.bound = r.first->unit;
@@ -140,6 +147,11 @@ void boundByUnit(KernelBound& out, const Ranking& r, const std::optional<Ceiling
   out.confidence = confidenceOf(r, ceilings, limits);
   out.why = fmt::format("{} of {}", percent(*out.sharePct), out.shareOf);
   if (r.second) out.why += fmt::format(", next {} {}", nameOf(*r.second), percent(valueOf(r.second)));
+  // Every instruction takes an issue slot: a full pipe looks the same as long as nobody measured the pipes.
+  if (const std::string missing = unmeasuredOf(out); out.bound == Bound::issue && !missing.empty()) {
+    out.confidence = Confidence::maybe;
+    out.why += "; not measured: " + missing;
+  }
 }
 
 void boundByLaunch(KernelBound& out, const Ranking& r, const LaunchShape& shape, const BoundLimits& limits) {
@@ -163,9 +175,7 @@ void boundByLatency(KernelBound& out, const Ranking& r, const KernelCounters& c,
   out.bound = Bound::latency;
   out.sharePct = *r.first->pct.value;
   out.shareOf = r.first->of;
-  std::string unmeasured;
-  for (const UnitShare& s : out.shares)
-    if (!s.pct.value) unmeasured += (unmeasured.empty() ? "" : ", ") + std::string(nameOf(s));
+  const std::string unmeasured = unmeasuredOf(out);
   const bool crosses = r.first->pct.high.value_or(100) >= limits.boundPct;
   out.confidence = crosses || !unmeasured.empty()         ? Confidence::maybe
                    : *out.sharePct >= limits.boundPct / 2 ? Confidence::likely

@@ -29,7 +29,7 @@ struct ShippedCeilings {
   std::string_view model;
   double dramBytesPerSec, fp32PerSec, fp64PerSec, tensorBf16PerSec;
 };
-constexpr std::array<ShippedCeilings, 0> kShipped{};
+constexpr std::array<ShippedCeilings, 1> kShipped{{{"H200", 4.26e12, 65.2e12, 33.4e12, 979e12}}};
 
 std::optional<Ceilings> measuredCeilings(std::span<const CeilingInfo> measured) {
   Ceilings out;

@@ -58,7 +58,9 @@ class Recording:
             return ["the file has no WM_LOSS table"]
         return [tuple(row) for row in self.database.execute(
             "SELECT coalesce(k.value, l.kind), l.count, coalesce(w.value, l.why) FROM WM_LOSS l "
-            "LEFT JOIN StringIds k ON k.id = l.kind LEFT JOIN StringIds w ON w.id = l.why")]
+            "LEFT JOIN StringIds k ON k.id = l.kind LEFT JOIN StringIds w ON w.id = l.why "
+            # A hole between samples is no lost record.
+            "WHERE coalesce(k.value, '') <> 'samples'")]
 
     def api_calls(self):
         """correlationId -> (start, name); the outermost call where several share it."""
