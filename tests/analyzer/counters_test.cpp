@@ -8,6 +8,8 @@
 
 #include "src/counters/alone.h"
 #include "src/counters/interval.h"
+#include "src/counters/join_samples.h"
+#include "src/counters/sight.h"
 #include "src/counters/unknown_work.h"
 #include "support/attribution_cases.h"
 #include "support/view_of.h"
@@ -321,6 +323,51 @@ TEST(Counters, HolesOfSamplingAreCounted) {
           .quality;
   EXPECT_EQ(quality.holes, 3);
   EXPECT_EQ(quality.holesNs, 2'000'000);
+}
+
+TEST(Counters, SamplesInsideOneLaunchAreJoinedAndNothingIsLost) {
+  // Launches of 200 us, 10 us apart; the third has a hole in the sampling, in the fourth a copy begins.
+  std::string text = kHead;
+  for (int i = 0; i < 4; ++i)
+    text += fmt::format("kernel 1 a {}us..{}us corr={}\n", 210 * i, 210 * i + 200, i + 1);
+  text += "memcpy 1 HtoD 730us..735us bytes=4096 corr=9\n";
+  for (int i = 0; i < 210; ++i) {
+    if (i == 127) continue;
+    text +=
+        fmt::format("samples 1 {}us..{}us interval=4us values={},{},1\n", 4 * i, 4 * i + 4, 1000 + i, 2 * i);
+  }
+  const auto view = viewOf(text);
+  std::vector<SeriesView> series;
+  series.emplace_back(view.samples()[0]);
+  Schedule schedule;
+  for (int i = 0; i < 4; ++i) schedule.ops.push_back({210'000 * i, 210'000 * i + 200'000, 0});
+  schedule.ops.push_back({730'000, 735'000, 1});
+  schedule.kernels = 1, schedule.kinds = 2;
+  schedule.finish();
+  (void)look(schedule, series, {}, 1);
+  std::vector<SampleUse> use;
+  const auto joined = joinSamples(series[0], use);
+  ASSERT_TRUE(joined);
+  ASSERT_EQ(use.size(), joined->size());
+  EXPECT_LT(joined->size(), 80u);  // of 209
+  double cycles = 0, warps = 0, instructions = 0;
+  std::int64_t ns = 0;
+  for (std::size_t i = 0; i < joined->size(); ++i) {
+    cycles += joined->values[0][i], warps += joined->values[1][i], instructions += joined->values[2][i];
+    ns += joined->durationNs(i);
+    EXPECT_EQ(joined->values[2][i] * 4000, static_cast<double>(joined->durationNs(i)));
+    if (joined->durationNs(i) == 4000) continue;
+    const auto inside = std::ranges::any_of(schedule.ops, [&](const Operation& op) {
+      return op.kind == 0 && op.startNs + 1500 <= joined->startNs(i) && op.endNs - 1500 >= joined->endNs(i);
+    });
+    EXPECT_TRUE(inside) << joined->startNs(i);
+    EXPECT_TRUE(joined->endNs(i) <= 728'500 || joined->startNs(i) >= 736'500) << joined->startNs(i);
+    EXPECT_TRUE(joined->endNs(i) <= 508'000 || joined->startNs(i) >= 512'000) << joined->startNs(i);
+  }
+  EXPECT_EQ(ns, 209 * 4000);
+  EXPECT_EQ(instructions, 209);
+  EXPECT_EQ(cycles, 210 * 1000 + 210 * 209 / 2 - 1127);
+  EXPECT_EQ(warps, 210 * 209 - 254);
 }
 
 TEST(Counters, AKernelThatNoSampleMetHasTooFewWhateverItsSetLacks) {

@@ -5,10 +5,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "src/counters/alone.h"
 #include "src/counters/fit.h"
 #include "src/counters/interval.h"
+#include "src/counters/join_samples.h"
 #include "src/parallel.h"
 
 namespace warpmeter::analyzer {
@@ -21,6 +23,7 @@ constexpr double kAloneShare = 0.5;  // of a kernel's sampled launches: then tho
 // Of how often each place of a launch was sampled: an occupancy that falls from 100 to 24 % along the launch
 // came out 2.8 points too low at 0.14.
 constexpr double kMostImbalance = 0.03;
+constexpr std::size_t kJoinFrom = 500'000;      // samples of a series; below, nothing is gained
 constexpr std::size_t kTrialSamples = 200'000;  // for the fits that only show how much the result moves
 // How far the model may be wrong, in units of how far two models differ; set by simulation
 // (docs/accuracy.md).
@@ -142,6 +145,23 @@ struct AloneSeries {
   }
 };
 
+// Replaces series by shorter ones where it is worth it. Keep the result as long as the series.
+std::vector<std::unique_ptr<SampleSeries>> join(std::vector<SeriesView>& series, unsigned threads) {
+  std::vector<std::unique_ptr<SampleSeries>> out(series.size());
+  parallelFor(series.size(), threads, [&](std::size_t s) {
+    if (series[s].size() < kJoinFrom) return;
+    std::vector<SampleUse> use;
+    auto shorter = joinSamples(series[s], use);
+    if (!shorter) return;
+    out[s] = std::make_unique<SampleSeries>(std::move(*shorter));
+    const std::int64_t offsetNs = series[s].offsetNs;
+    series[s] = SeriesView(*out[s]);
+    series[s].use = std::move(use);
+    series[s].offsetNs = offsetNs;
+  });
+  return out;
+}
+
 Reason whyNone(const KindSight& seen, const Plan& plan) {
   if (seen.samples < kFewestSamples || seen.launches < kFewestLaunches) return Reason::tooFewSamples;
   if (!plan.concurrent() && seen.sequentialNs < 0.01 * seen.sampledNs) return Reason::neverAlone;
@@ -186,7 +206,7 @@ GpuMetrics attributeGpu(GpuWork& work, std::stop_token stop) {
   // Unknown: what was measured elsewhere, with all of its spread.
   const ClockOffset clock = out.clock.value_or(ClockOffset{500, 300});
   for (SeriesView& s : work.series) s.offsetNs = clock.ns;
-  out.sight = look(work.schedule, work.series, work.unknown, stop);
+  out.sight = look(work.schedule, work.series, work.unknown, work.threads, stop);
   out.shared = !work.unknownAnywhere && out.sight.foreignPct() > kForeignMostPct;
   if (out.shared || stop.stop_requested()) {
     for (KernelCounters& k : out.kernels) {
@@ -195,6 +215,7 @@ GpuMetrics attributeGpu(GpuWork& work, std::stop_token stop) {
     return out;
   }
 
+  const auto joined = join(work.series, work.threads);
   const Layout layout = Layout::of(work.schedule, out.sight.kinds);
   const auto systematic = systematicOf(work, plans, layout, out.sight, clock, stop);
   PlannedFit fit(work, plans, layout, out.sight, stop);

@@ -27,7 +27,8 @@ struct GpuMetrics {
   std::vector<KernelCounters> kernels;  // by kind of the schedule; `distinct` is not filled
 };
 
-// Metrics whose counters no set has are left as missing(notRecorded).
+// work.series must not be used behind it: what they show is shortened. Metrics whose counters no set has are
+// left as missing(notRecorded).
 GpuMetrics attributeGpu(GpuWork& work, std::stop_token stop = {});
 
 // What a form makes of numerator / denominator; durationNs of a launch.

@@ -61,6 +61,17 @@ void expect(Layout& layout, std::uint32_t kind) {
 
 }  // namespace
 
+void KindSight::add(const KindSight& more) {
+  sampledNs += more.sampledNs;
+  launches += more.launches;
+  aloneNs += more.aloneNs;
+  intervalNs += more.intervalNs;
+  sequentialNs += more.sequentialNs;
+  samples += more.samples;
+  pieces += more.pieces;
+  for (std::size_t i = 0; i < kPlaces; ++i) seen[i] += more.seen[i];
+}
+
 double KindSight::unseenShare() const {
   return static_cast<double>(std::ranges::count_if(seen, [](float s) { return s < kSeen; })) / kPlaces;
 }

@@ -31,6 +31,7 @@ struct KindSight {
 
   // Launches are so long, or bursts so short, that no place was seen twice: what differs between pieces may
   // be the launch or the place, so the pieces speak for the launch only as draws from anywhere in it.
+  void add(const KindSight& more);  // sums only, before means are made of them
   bool onlyPieces() const { return launches < 2; }
   double unseenShare() const;  // of a launch
   double imbalance() const;    // standard deviation of `seen` / its mean

@@ -23,9 +23,12 @@ struct SeriesView {
   std::array<float, kRoles> scale{};
   RoleSet roles;
   std::vector<SampleUse> use;  // by sample
-  std::int64_t offsetNs = 0;   // a sample's time - this = time of the activity records
+  // By sample: the operation that it lies in, away from its edges and from everything else; UINT32_MAX: none.
+  std::vector<std::uint32_t> inner;
+  std::int64_t offsetNs = 0;  // a sample's time - this = time of the activity records
 
-  explicit SeriesView(const SampleSeries& s) : series(&s), use(s.size(), SampleUse::sequential) {
+  explicit SeriesView(const SampleSeries& s)
+      : series(&s), use(s.size(), SampleUse::sequential), inner(s.size(), UINT32_MAX) {
     for (std::size_t m = 0; m < s.metrics.size(); ++m) {
       const auto counter = counterOf(s.metrics[m], s.chip);
       if (!counter) continue;

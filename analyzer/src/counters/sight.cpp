@@ -3,10 +3,14 @@
 
 #include <algorithm>
 
+#include "src/parallel.h"
+
 namespace warpmeter::analyzer {
 namespace {
 
-constexpr std::size_t kChunk = 512;
+constexpr std::size_t kChunk = 512, kLookSamples = 1 << 18, kCheckStop = 1 << 16;
+// Further inside than the edges that a fit takes apart (layout.cpp), wherever the clocks stand.
+constexpr std::int64_t kInnerNs = 1'900;
 constexpr std::int64_t kGuardNs = 2'000;  // clock offset and the start and end of a launch lie within
 constexpr std::int64_t kForeignReachNs = 2'000'000;  // a time slice
 constexpr double kConcurrent = 0.05;                 // of a sample: above it is more than an edge
@@ -22,6 +26,12 @@ class Looker {
 
   void moveTo(std::int64_t from, std::int64_t to) { walk_.moveTo(from, to); }
   bool empty() const { return walk_.pieces().empty(); }
+  // The only operation of [from, to), if it has all of it; UINT32_MAX otherwise.
+  std::uint32_t innerOf(std::int64_t from, std::int64_t to) const {
+    if (walk_.pieces().size() != 1) return UINT32_MAX;
+    const Operation& op = schedule_.ops[walk_.pieces().front().op];
+    return op.startNs <= from && op.endNs >= to ? walk_.pieces().front().op : UINT32_MAX;
+  }
   bool concurrent(std::int64_t length) const {
     return static_cast<double>(walk_.concurrentNs()) > kConcurrent * static_cast<double>(length);
   }
@@ -101,63 +111,85 @@ void dropAround(SeriesView& s, const std::vector<Idle>& idle, std::size_t at) {
 }  // namespace
 
 Sight look(const Schedule& schedule, std::vector<SeriesView>& series, const IntervalSet& unknown,
-           std::stop_token stop) {
+           unsigned threads, std::stop_token stop) {
   Sight out;
   out.kinds.resize(schedule.kinds);
   if (schedule.ops.empty()) return out;
   const std::int64_t first = schedule.ops.front().startNs, last = schedule.reach.back();
   const double most = mostCyclesPerNs(series);
   constexpr auto kActive = static_cast<std::size_t>(Role::smActive);
+  const auto inRun = [&](const SeriesView& s, std::size_t i) {
+    return s.endNs(i) >= first - kGuardNs && s.beginNs(i) <= last + kGuardNs;
+  };
   for (SeriesView& s : series) {
+    const std::size_t chunks = (s.size() + kLookSamples - 1) / kLookSamples;
     std::vector<Idle> idle(s.size(), Idle::no);
-    Looker around(schedule, out.kinds);
-    std::size_t hidden = 0;
-    for (std::size_t i = 0; i < s.size(); ++i) {
-      if (i % 65536 == 0 && stop.stop_requested()) return out;
-      const std::int64_t from = s.beginNs(i), to = s.endNs(i);
-      s.use[i] = SampleUse::sequential;
-      if (to <= from || to < first - kGuardNs || from > last + kGuardNs) {
-        s.use[i] = SampleUse::dropped;  // before and after the run: nobody's
-        continue;
+    std::vector<Sight> parts(chunks);
+    parallelFor(chunks, threads, [&](std::size_t c) {
+      Sight& part = parts[c];
+      Looker around(schedule, part.kinds);
+      std::size_t hidden = 0;
+      for (std::size_t i = c * kLookSamples; i < std::min((c + 1) * kLookSamples, s.size()); ++i) {
+        if (i % kCheckStop == 0 && stop.stop_requested()) return;
+        const std::int64_t from = s.beginNs(i), to = s.endNs(i);
+        s.use[i] = SampleUse::sequential;
+        if (to <= from || !inRun(s, i)) {
+          s.use[i] = SampleUse::dropped;  // before and after the run: nobody's
+          continue;
+        }
+        ++part.samples;
+        part.sampledNs += to - from;
+        while (hidden < unknown.size() && unknown[hidden].end <= from - kGuardNs) ++hidden;
+        if (hidden < unknown.size() && unknown[hidden].begin < to + kGuardNs) {
+          s.use[i] = SampleUse::dropped;
+          continue;
+        }
+        around.moveTo(from - kGuardNs, to + kGuardNs);
+        s.inner[i] = around.innerOf(from - kInnerNs, to + kInnerNs);
+        if (!around.empty()) continue;
+        ++part.idle;
+        const bool active =
+            s.column[kActive] && s.value(kActive, i) > kForeignCycles * most * static_cast<double>(to - from);
+        idle[i] = active ? Idle::foreign : Idle::clean;
+        part.foreign += active;
       }
-      ++out.samples;
-      out.sampledNs += to - from;
-      while (hidden < unknown.size() && unknown[hidden].end <= from - kGuardNs) ++hidden;
-      if (hidden < unknown.size() && unknown[hidden].begin < to + kGuardNs) {
-        s.use[i] = SampleUse::dropped;
-        continue;
-      }
-      around.moveTo(from - kGuardNs, to + kGuardNs);
-      if (!around.empty()) continue;
-      ++out.idle;
-      const bool active =
-          s.column[kActive] && s.value(kActive, i) > kForeignCycles * most * static_cast<double>(to - from);
-      idle[i] = active ? Idle::foreign : Idle::clean;
-      out.foreign += active;
-    }
+    });
     for (std::size_t i = 0; i < s.size(); ++i) {
       if (idle[i] == Idle::foreign) dropAround(s, idle, i);
     }
-    Looker looker(schedule, out.kinds);
-    std::int64_t reached = INT64_MIN;
-    for (std::size_t i = 0; i < s.size(); ++i) {
-      if (s.use[i] == SampleUse::dropped) {
-        out.dropped += s.endNs(i) >= first - kGuardNs && s.beginNs(i) <= last + kGuardNs;
-        continue;
+    parallelFor(chunks, threads, [&](std::size_t c) {
+      Sight& part = parts[c];
+      part.kinds.resize(schedule.kinds);
+      Looker looker(schedule, part.kinds);
+      const std::size_t begin = c * kLookSamples;
+      std::int64_t reached =
+          begin > 0 && s.use[begin - 1] != SampleUse::dropped ? s.endNs(begin - 1) : INT64_MIN;
+      for (std::size_t i = begin; i < std::min(begin + kLookSamples, s.size()); ++i) {
+        if (i % kCheckStop == 0 && stop.stop_requested()) return;
+        if (s.use[i] == SampleUse::dropped) {
+          part.dropped += inRun(s, i);
+          continue;
+        }
+        const std::int64_t from = s.beginNs(i), to = s.endNs(i);
+        looker.moveTo(from, to);
+        if (looker.concurrent(to - from)) s.use[i] = SampleUse::concurrent;
+        looker.count(to - from, s.use[i] == SampleUse::sequential, from != reached);
+        reached = to;
       }
-      const std::int64_t from = s.beginNs(i), to = s.endNs(i);
-      looker.moveTo(from, to);
-      if (looker.concurrent(to - from)) s.use[i] = SampleUse::concurrent;
-      looker.count(to - from, s.use[i] == SampleUse::sequential, from != reached);
-      reached = to;
-    }
-    std::vector<std::int64_t>& samples = out.samplesOf.emplace_back();
-    for (const KindSight& k : out.kinds) {
-      samples.push_back(k.samples);
-      for (std::size_t before = 0; before + 1 < out.samplesOf.size(); ++before) {
-        samples.back() -= out.samplesOf[before][samples.size() - 1];
+    });
+    std::vector<std::int64_t>& samples = out.samplesOf.emplace_back(schedule.kinds);
+    for (const Sight& part : parts) {
+      out.samples += part.samples;
+      out.dropped += part.dropped;
+      out.sampledNs += part.sampledNs;
+      out.idle += part.idle;
+      out.foreign += part.foreign;
+      for (std::size_t k = 0; k < part.kinds.size(); ++k) {
+        samples[k] += part.kinds[k].samples;
+        out.kinds[k].add(part.kinds[k]);
       }
     }
+    if (stop.stop_requested()) return out;
   }
   for (const Operation& op : schedule.ops) ++out.kinds[op.kind].run;
   finish(out.kinds);

@@ -24,11 +24,11 @@ struct Sight {
   }
 };
 
-// Sets SeriesView::use and returns what was seen. unknown: when work ran that the recording does not know
-// (lost or untimed launches); such samples are neither idle nor anybody's. Samples within 2 ms of foreign
-// work are dropped, up to the next idle sample without it.
+// Sets SeriesView::use and inner and returns what was seen. unknown: when work ran that the recording does
+// not know (lost or untimed launches); such samples are neither idle nor anybody's. Samples within 2 ms of
+// foreign work are dropped, up to the next idle sample without it.
 Sight look(const Schedule& schedule, std::vector<SeriesView>& series, const IntervalSet& unknown,
-           std::stop_token stop = {});
+           unsigned threads, std::stop_token stop = {});
 
 // The same for each stride-th chunk of 512 samples, without dropping anything: enough to lay out a first fit.
 std::vector<KindSight> glance(const Schedule& schedule, const std::vector<SeriesView>& series,

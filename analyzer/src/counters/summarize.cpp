@@ -236,6 +236,10 @@ Result<CounterSummary> summarizeCounters(const ProfileView& view, std::stop_toke
     if (gpu.work.schedule.ops.empty()) continue;
     quality.runNs += busyNs(gpu.work.schedule);
     if (gpu.work.series.empty()) continue;
+    for (const SeriesView& s : gpu.work.series) {
+      // One in a hundred is enough for a median.
+      for (std::size_t i = 0; i < s.size(); i += 100) lengths.push_back(s.series->durationNs(i));
+    }
     const GpuMetrics metrics = attributeGpu(gpu.work, stop);
     if (stop.stop_requested()) return cancelled();
     summary.add(gpu, metrics);
@@ -251,10 +255,6 @@ Result<CounterSummary> summarizeCounters(const ProfileView& view, std::stop_toke
       entry.clockUncertaintyNs = metrics.clock->uncertaintyNs;
     }
     quality.gpus.push_back(entry);
-    for (const SeriesView& s : gpu.work.series) {
-      // One in a hundred is enough for a median.
-      for (std::size_t i = 0; i < s.size(); i += 100) lengths.push_back(s.series->durationNs(i));
-    }
   }
   quality.medianIntervalNs = medianOf(lengths);
   quality.foreignPct = idle > 0 ? 100 * static_cast<double>(foreign) / static_cast<double>(idle) : 0;
