@@ -35,7 +35,7 @@ constexpr LaunchShape kFull{50'000, 132, 132};
 
 GpuInfo h200() {
   GpuInfo g;
-  g.name = "NVIDIA H200";
+  g.name = "NVIDIA H200 of another name";  // for which nothing is shipped
   g.computeMajor = 9;
   g.computeMinor = 0;
   g.smCount = 132;
@@ -66,6 +66,32 @@ TEST(Ceilings, MeasuredOnesComeFirstAndAreNeverMixed) {
   EXPECT_DOUBLE_EQ(c->dramBytesPerSec, 4.2e12);
   EXPECT_DOUBLE_EQ(c->tensorBf16PerSec, 700e12);
   EXPECT_DOUBLE_EQ(c->fp32PerSec, 0) << "not measured is not known, whatever the clocks say";
+}
+
+TEST(Ceilings, OfAMeasuredModelAreShipped) {
+  GpuInfo g = h200();
+  g.name = "NVIDIA H200";
+  const auto c = ceilingsFrom(g, {});
+  ASSERT_TRUE(c.has_value());
+  EXPECT_EQ(c->source, CeilingSource::shipped);
+  EXPECT_EQ(c->from, "shipped for H200");
+  const auto theoretical = ceilingsFrom(h200(), {});
+  for (const auto rate : {&Ceilings::dramBytesPerSec, &Ceilings::fp32PerSec, &Ceilings::fp64PerSec,
+                          &Ceilings::tensorBf16PerSec}) {
+    EXPECT_LT((*c).*rate, (*theoretical).*rate) << "nothing is faster than its clocks and widths";
+    EXPECT_GT((*c).*rate, 0.85 * (*theoretical).*rate);
+  }
+}
+
+TEST(Bound, IssueSlotsAloneDoNotProveAnything) {
+  KernelCounters c = quiet();
+  c.issuePct = measured(99);
+  EXPECT_EQ(boundOf(c, kFull, calibrated(), {}).confidence, Confidence::sure);
+  c.fp32Pct = Metric::missing(Reason::tooFewSamples);
+  const KernelBound bound = boundOf(c, kFull, calibrated(), {});
+  EXPECT_EQ(bound.bound, Bound::issue);
+  EXPECT_EQ(bound.confidence, Confidence::maybe);
+  EXPECT_THAT(bound.why, HasSubstr("not measured: FP32"));
 }
 
 TEST(Ceilings, RowsThatSayNothingAreNotMeasurements) {

@@ -16,7 +16,7 @@ std::filesystem::path recordingsFolder() {
 
 UnpackedRecording::UnpackedRecording(const std::string& name) {
   const auto packed = recordingsFolder() / (name + ".wm.sqlite.gz");
-  path_ = std::filesystem::temp_directory_path() / (name + "." + std::to_string(getpid()) + ".wm.sqlite");
+  path_ = std::filesystem::temp_directory_path() / (packed.filename().string() + "." + std::to_string(getpid()) + ".wm.sqlite");
   gzFile in = gzopen(packed.c_str(), "rb");
   if (in == nullptr) throw std::runtime_error("cannot open " + packed.string());
   std::ofstream out(path_, std::ios::binary | std::ios::trunc);

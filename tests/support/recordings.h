@@ -11,7 +11,7 @@ namespace warpmeter::tests {
 
 std::filesystem::path recordingsFolder();
 
-// Unpacks NAME.wm.sqlite.gz into a file that lives as long as the object.
+// Unpacks NAME.wm.sqlite.gz (a path below that folder) into a file that lives as long as the object.
 class UnpackedRecording {
  public:
   explicit UnpackedRecording(const std::string& name);
