@@ -64,7 +64,7 @@ Found find(const Truth& truth) {
   throw std::runtime_error("no kernel " + truth.kernel);
 }
 
-// Reasons: docs/accuracy.md, "Where it differs from ncu".
+// Reasons: docs/accuracy.md, "What differs and why".
 double allowedPoints(const Truth& truth) {
   if (truth.recording == "transpose.naive") return 1.6;  // another kernel beside CUPTI's tracing
   if (truth.recording == "fma.fp32") return 3;           // few bursts of a long kernel with a long tail
