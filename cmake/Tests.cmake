@@ -8,9 +8,10 @@ endif()
 
 # warpmeter_add_test(NAME LABEL label SOURCES ... LIBRARIES ...): one GoogleTest binary per library.
 # Labels: unit (no processes), proc (starts processes), gui (Qt offscreen), gpu (needs a GPU, not run by CI).
+# TOGETHER pattern: tests that share what is dear to make run as one.
 # Tests find the source tree by WARPMETER_SOURCE_DIR and real public data by WARPMETER_DATA_DIR.
 function(warpmeter_add_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;TOGETHER" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main warpmeter_warnings)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
@@ -27,6 +28,13 @@ function(warpmeter_add_test name)
   if(ARG_LABEL STREQUAL proc)
     set(serial TRUE)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${serial}
-    ENVIRONMENT "QT_QPA_PLATFORM=offscreen;ASAN_OPTIONS=detect_leaks=1;UBSAN_OPTIONS=print_stacktrace=1")
+  set(environment "QT_QPA_PLATFORM=offscreen;ASAN_OPTIONS=detect_leaks=1;UBSAN_OPTIONS=print_stacktrace=1")
+  set(filter "")
+  if(ARG_TOGETHER)
+    set(filter TEST_FILTER "-${ARG_TOGETHER}")
+    add_test(NAME ${ARG_TOGETHER} COMMAND ${name} "--gtest_filter=${ARG_TOGETHER}")
+    set_tests_properties(${ARG_TOGETHER} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 600 RUN_SERIAL ${serial} ENVIRONMENT "${environment}")
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 ${filter} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${serial}
+    ENVIRONMENT "${environment}")
 endfunction()
