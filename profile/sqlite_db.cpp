@@ -155,6 +155,13 @@ ErrorKind kindOfSqlite(int code, int systemError) {
   }
 }
 
+// The text of an errno, with the limit's name where it is one that people set.
+std::string errnoText(int error) {
+  if (error == EMFILE) return "the limit of open files (ulimit -n) is reached";
+  if (error == EFBIG) return "the file size limit (ulimit -f) is reached";
+  return std::strerror(error);
+}
+
 }  // namespace
 
 Error toError(sqlite3* db, const std::filesystem::path& path, std::string_view doing) {
@@ -173,12 +180,13 @@ Error toError(sqlite3* db, const std::filesystem::path& path, std::string_view d
     return {kind, fmt::format("{}: damaged or cut off: record or copy it again", path.string())};
   }
   std::string why = db ? sqlite3_errmsg(db) : "out of memory";
-  if (systemError && (code & 0xff) == SQLITE_IOERR) why += fmt::format(" ({})", std::strerror(systemError));
+  const bool fromSystem = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+  if (systemError && fromSystem) why += fmt::format(" ({})", errnoText(systemError));
   return {kind, fmt::format("{}: cannot {}: {}", path.string(), doing, why)};
 }
 
 Error errnoError(int error, const std::filesystem::path& path, std::string_view doing) {
-  return {kindOfErrno(error), fmt::format("{}: cannot {}: {}", path.string(), doing, std::strerror(error))};
+  return {kindOfErrno(error), fmt::format("{}: cannot {}: {}", path.string(), doing, errnoText(error))};
 }
 
 }  // namespace warpmeter

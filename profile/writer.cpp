@@ -187,7 +187,7 @@ void ProfileWriter::Impl::checkpointIfDue() {
   // The rows are safe in the log: a full disk here is for the next append or commit to find.
 }
 
-Result<void> ProfileWriter::closeOnFullDisk(std::string_view why, std::int64_t atNs, std::int64_t lostRows) {
+Result<void> ProfileWriter::closeAfterError(const Error& cause, std::int64_t atNs, std::int64_t lostRows) {
   Impl& w = *impl_;
   if (w.state == Impl::State::finished) return w.refuseUnlessOpen();
   w.rollback();
@@ -197,8 +197,8 @@ Result<void> ProfileWriter::closeOnFullDisk(std::string_view why, std::int64_t a
   sqlite3_db_config(w.db.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   // Only the two strings of the row: the others that wait may be large.
   LossRow row;
-  row.kind = intern("disk_full").value;
-  row.why = intern(why).value;
+  row.kind = intern(cause.kind == ErrorKind::diskFull ? "disk_full" : "write_error").value;
+  row.why = intern(cause.message).value;
   row.count = lostRows;
   row.fromNs = atNs;
   const auto write = [&]() -> Result<void> {

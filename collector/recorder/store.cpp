@@ -85,7 +85,7 @@ void Store::afterError(const Error& error) {
   batch_.clear();
   scratch_.clear();
   const std::int64_t at = realtimeNs() - session_.startRealtimeNs;
-  if (const auto closed = writer_.closeOnFullDisk(error.message, at, lost); !closed) {
+  if (const auto closed = writer_.closeAfterError(error, at, lost); !closed) {
     fullWhy_ += "; " + closed.error().message;
   }
   dirty_ = false;

@@ -69,7 +69,7 @@ void writeUntilFull(const std::filesystem::path& path, std::size_t batchRows, in
   Result<ProfileWriter> writer = ProfileWriter::create(path, {});
   check(writer.ok(), "create", writer ? "" : writer.error().message);
   const std::int64_t committed = fillUp(*writer, batchRows, batchesPerCommit);
-  const Result<void> closed = writer->closeOnFullDisk("no space left", 77, 1234);
+  const Result<void> closed = writer->closeAfterError({ErrorKind::diskFull, "no space left"}, 77, 1234);
   check(closed.ok(), "the loss row is written", closed ? "" : closed.error().message);
   check(!appendOne(*writer, launch(1, 2)), "later rows are refused");
   SessionInfo session;

@@ -3,6 +3,8 @@
 // not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "profile/profile_files.h"
 #include "profile/scratch.h"
@@ -12,6 +14,38 @@ namespace {
 
 using namespace test;
 using testing::ElementsAre;
+
+TEST(AfterAnError, TheLossRowTellsAFullDiskFromOtherErrors) {
+  for (const auto& [error, kind] : {std::pair{ErrorKind::diskFull, "disk_full"}, {ErrorKind::io, "write_error"},
+                                    {ErrorKind::busy, "write_error"}}) {
+    const Scratch scratch;
+    ProfileWriter writer = createWriter(scratch / "a");
+    require(writer.closeAfterError({error, "what the system said"}, 5, 6));
+    EXPECT_FALSE(appendOne(writer, launch(1, 2)));
+    const auto losses = valueOf(openReader(scratch / "a").losses());
+    ASSERT_EQ(losses.size(), 1u);
+    EXPECT_EQ(losses[0].kind, kind);
+    EXPECT_EQ(losses[0].why, "what the system said");
+    EXPECT_EQ(losses[0].count, 6);
+  }
+}
+
+TEST(AfterAnError, TheLimitOfOpenFilesIsNamed) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const Scratch scratch;
+  const int next = dup(0);  // the lowest that is free
+  for (const rlim_t more : {0, 1}) {
+    rlimit few = before;
+    few.rlim_cur = static_cast<rlim_t>(next) + 1 + more;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    auto writer = ProfileWriter::create(scratch / "a", {});
+    setrlimit(RLIMIT_NOFILE, &before);
+    ASSERT_FALSE(writer) << more;
+    EXPECT_THAT(writer.error().message, testing::HasSubstr("the limit of open files (ulimit -n) is reached")) << more;
+  }
+  close(next);
+}
 
 TEST(Finish, OverviewIsTheUnionPerLaneAndBucket) {
   const Scratch scratch;

@@ -11,9 +11,10 @@ namespace {
 constexpr std::int64_t kFarPast = -(std::int64_t{1} << 60), kFarFuture = std::int64_t{1} << 60;
 
 // Kinds of WM_LOSS that take kernels or copies along (docs/format.md).
-constexpr std::array<std::string_view, 9> kLosesWork{"in_flight",       "pool_empty", "dropped_by_cupti",
+constexpr std::array<std::string_view, 10> kLosesWork{"in_flight",       "pool_empty", "dropped_by_cupti",
                                                      "overload",        "no_times",   "invalid_records",
-                                                     "implausible_row", "disk_full",  "invalid_row"};
+                                                     "implausible_row", "disk_full",  "invalid_row",
+                                                      "write_error"};
 
 struct Bracket {
   std::int64_t beginNs = kFarPast, endNs = kFarFuture;

@@ -71,9 +71,9 @@ class ProfileWriter {
   // Ends the transaction; checkpoints the WAL at most every 5 s.
   Result<void> commit();
 
-  // After ErrorKind::diskFull from append or commit: rolls back, frees the reserve, writes the loss row and
+  // After an error from append or commit: rolls back, frees the reserve, writes the loss row and
   // commits. Later appends are refused. The file stays WAL and readable.
-  Result<void> closeOnFullDisk(std::string_view why, std::int64_t atNs, std::int64_t lostRows);
+  Result<void> closeAfterError(const Error& cause, std::int64_t atNs, std::int64_t lostRows);
 
   // Indexes, WM_OVERVIEW, journal_mode=delete (tried for 5 s; false = the file stays WAL because of a reader).
   Result<bool> finish(const SessionInfo& session);
