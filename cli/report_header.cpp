@@ -105,12 +105,8 @@ std::string qualityText(const ReportData& data, const Style& style) {
   for (const auto& loss : q.losses) {
     if (loss.kind == "samples" && data.counters.quality.holes > 0) continue;  // on the counters' line
     if (!isSentence(loss) && others++ >= kShown) continue;
-    if (!isSentence(loss)) {
-      out += style.line("           " + lossText(loss)) + "\n";
-    } else {
-      const auto text = harmless(loss.why);
-      out += "           " + (style.width == 0 ? text : wrapped(text, style.width - 11, 11)) + "\n";
-    }
+    const auto text = isSentence(loss) ? harmless(loss.why) : lossText(loss);
+    out += "           " + (style.width == 0 ? text : wrapped(text, style.width - 11, 11)) + "\n";
   }
   if (others > kShown) out += fmt::format("           and {} more: --json\n", others - kShown);
   return out;

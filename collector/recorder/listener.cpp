@@ -2,6 +2,7 @@
 #include "listener.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -14,6 +15,7 @@
 
 #include "proc_info.h"
 #include "warpmeter/wire/handshake.h"
+#include "warpmeter/wire/layout.h"
 
 namespace warpmeter::recorder {
 namespace {
@@ -21,6 +23,8 @@ namespace {
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
+
+constexpr rlim_t kFewFiles = 64;  // more are not used up by a program that only begins
 
 Error io(const std::string& path, const char* what) {
   return {ErrorKind::io, fmt::format("{}: {}: {}", path, what, std::strerror(errno))};
@@ -36,6 +40,27 @@ int openPidfd(int connection, std::int64_t pid, std::int64_t startTicks) {
   if (pidfd >= 0 && stat && stat->startTicks == startTicks) return pidfd;
   if (pidfd >= 0) close(pidfd);
   return -1;
+}
+
+// A guest that cannot make its shared memory connects and goes without a word: its limits say why. If it is gone
+// already, ours are the same unless it changed them.
+std::string whySilent(std::int64_t pid) {
+  const auto limitOf = [pid](auto resource) {
+    rlimit limit{};
+    if (prlimit(static_cast<pid_t>(pid), resource, nullptr, &limit) != 0) getrlimit(resource, &limit);
+    return limit.rlim_cur;
+  };
+  if (const auto bytes = limitOf(RLIMIT_FSIZE); bytes < wire::kMinimumBytes) {
+    return fmt::format("its file size limit (ulimit -f) of {} KiB is below the {} KiB that its buffers need", bytes / 1024,
+                       wire::kMinimumBytes / 1024);
+  }
+  if (const auto files = limitOf(RLIMIT_NOFILE); files <= kFewFiles) {
+    return fmt::format("it did not introduce itself; its limit of {} open files (ulimit -n) may have left none for its buffers", files);
+  }
+  if (const auto bytes = limitOf(RLIMIT_AS); bytes != RLIM_INFINITY) {
+    return fmt::format("it did not introduce itself; its address space limit (ulimit -v) of {} MiB may have left no room for its buffers", bytes >> 20);
+  }
+  return "it did not introduce itself";
 }
 
 }  // namespace
@@ -120,7 +145,7 @@ std::optional<Listener::Newcomer> Listener::hello(const Connection& connection) 
   newcomer.pid = connection.peer.pid;
   const bool whole = n == static_cast<ssize_t>(sizeof hello) && hello.magic == wire::kHelloMagic && memfd >= 0;
   if (!whole || hello.wireVersion != wire::kWireVersion) {
-    newcomer.why = whole ? "it was built for another version of the recorder" : "it did not introduce itself";
+    newcomer.why = whole ? "it was built for another version of the recorder" : whySilent(newcomer.pid);
   } else if (std::memcmp(hello.run, run_.data(), run_.size()) != 0) {
     newcomer.why = "it belongs to another run";
   } else if (newcomer.pid <= 0) {

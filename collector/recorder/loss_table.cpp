@@ -41,7 +41,7 @@ void LossTable::add(std::string_view kind, std::string_view why, std::int64_t co
   }
   if (rankOf(kind) > headlineRank_) {
     headlineRank_ = rankOf(kind);
-    headline_ = globalPid.value == 0 ? entry.why : fmt::format("process {}: {}", pidOf(globalPid), entry.why);
+    headline_ = globalPid.value == 0 || why.starts_with("process ") ? entry.why : fmt::format("process {}: {}", pidOf(globalPid), entry.why);
   }
 }
 

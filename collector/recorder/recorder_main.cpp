@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 
 #include <cstdio>
@@ -24,6 +25,14 @@ int prepareSignals() {
   sigaddset(&set, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+// Each guest takes two descriptors; a shell's soft limit is no decision about us.
+void allowOpenFiles() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == files.rlim_max) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
 }
 
 SessionInfo newSession(const Options& options) {
@@ -56,6 +65,7 @@ int recorderMain(int argc, char** argv) {
     return kExitUsage;
   }
   if (options->queryGpus) return queryGpusMain();
+  allowOpenFiles();
   const int signalFd = prepareSignals();
   Control control(options->controlFd);
   auto listener = Listener::open(options->socketPath, options->run);

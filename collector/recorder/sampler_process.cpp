@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -68,7 +69,9 @@ std::int64_t ns(const timeval& t) { return std::int64_t{t.tv_sec} * 1'000'000'00
 
 std::string samplerPath() {
   std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  // A container without /proc: what the kernel was told to run.
+  if (const char* given = reinterpret_cast<const char*>(getauxval(AT_EXECFN)); error && given != nullptr) self = given;
   return (self.parent_path() / "warpmeter-sampler").string();
 }
 

@@ -112,7 +112,7 @@ void Store::summarize(bool journalDeleted) {
   std::string first = session_.losses.headline();
   if (full) {
     ++s.lossRows;
-    first = fmt::format("{}; {} rows were not stored", fullWhy_, discarded_);
+    first = discarded_ > 0 ? fmt::format("{}; {} rows were not stored", fullWhy_, discarded_) : fullWhy_;
   }
   s.samples = samplesWritten_;
   copyText(s.counters, sessionInfo_.counters);

@@ -247,6 +247,17 @@ TEST_F(RecordTest, AnOuterRecordingThatIsOverIsNoReasonToRefuse) {
   EXPECT_EQ(sh("exit 4", {"-o", "b.wm.sqlite"}, {"WARPMETER_SOCKET=" + (program_.work() / "plain").string()}).exitCode(), 4);
 }
 
+TEST_F(RecordTest, WorksWhereProcIsHidden) {
+  const auto script = "mount -t tmpfs none /proc && cd '" + program_.work().string() + "' && exec '" +
+                      program_.self().string() + "' record -o hidden.wm.sqlite -- /bin/sh -c 'exit 6'";
+  auto r = capture({"/usr/bin/unshare", "-rm", "/bin/sh", "-c", script},
+                   {"PATH=/usr/bin:/bin", "XDG_RUNTIME_DIR=" + program_.work().string()}, 20'000);
+  ASSERT_TRUE(r) << r.error().message;
+  if (r->err.find("warpmeter: ") == std::string::npos) GTEST_SKIP() << "no namespaces here: " << r->err;
+  EXPECT_EQ(r->exitCode(), 6) << r->err;
+  EXPECT_TRUE(program_.exists("hidden.wm.sqlite"));
+}
+
 TEST_F(RecordTest, SaysThatABuildWithoutTheRecordingPartsCannotRecord) {
   std::filesystem::remove(program_.injectLibrary());
   auto r = sh("touch ran");

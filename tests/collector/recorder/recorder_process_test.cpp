@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -404,6 +405,41 @@ TEST(RecorderProcess, endsAfterItsLastGuestWhenTheCliIsGone) {
   EXPECT_EQ(file.kernels.size(), 500u);
   EXPECT_FALSE(file.unfinished);
   EXPECT_EQ(file.session.endedHow, "unknown");
+}
+
+TEST(RecorderProcess, namesTheLimitThatLeavesAProcessNoBuffers) {
+  RecorderProcess recorder;
+  GuestCommand command = recorder.guest({"storm"});
+  command.fileSizeLimit = 700 << 10;
+  GuestProcess process(command);
+  recorder.appStarted(process.pid());
+  process.waitForLine("ready 1");  // the application is not hurt
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it has to live when it is asked for its limits
+  kill(process.pid(), SIGKILL);
+  recorder.appEnded(process.pid(), process.wait().waitStatus);
+  const auto summary = recorder.finish();
+  ASSERT_TRUE(summary.has_value());
+  EXPECT_EQ(summary->complete, 0u);
+  const Recorded file(recorder.output());
+  ASSERT_EQ(file.losses.size(), 1u) << file.lossText();
+  EXPECT_EQ(file.losses[0].kind, "not_attached");
+  EXPECT_EQ(std::string(summary->firstLoss), file.losses[0].why) << "the process is named once";
+  EXPECT_THAT(file.losses[0].why,
+              HasSubstr("is not recorded: its file size limit (ulimit -f) of 700 KiB is below the 1024 KiB"));
+}
+
+TEST(RecorderProcess, takesTheOpenFilesThatTheSystemAllows) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = 40;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  RecorderProcess recorder;
+  setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_TRUE(recorder.ready());
+  rlimit its{};
+  ASSERT_EQ(prlimit(recorder.pid(), RLIMIT_NOFILE, nullptr, &its), 0);
+  EXPECT_EQ(its.rlim_cur, before.rlim_max);
 }
 
 TEST(RecorderProcess, countsProcessesThatOutliveTheRecording) {
