@@ -71,7 +71,8 @@ std::map<std::uint32_t, Kernel> kernelsOf(const Guest& guest) {  // by correlati
       if (kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) return;
       CUpti_ActivityKernel9 kernel;
       std::memcpy(&kernel, record, sizeof kernel);
-      kernels[kernel.correlationId] = {kernel.gridX, kernel.start, kernel.end};
+      // The first with that id: CUPTI launches one of its own behind a range.
+      kernels.try_emplace(kernel.correlationId, Kernel{kernel.gridX, kernel.start, kernel.end});
     });
   }
   return kernels;
