@@ -40,13 +40,14 @@ void collect(const StreamLane& lane, std::uint32_t stream, const ConcurrencyOpti
 // What runs at one moment, and the time that such moments add up to.
 class Sweep {
  public:
-  Sweep(Concurrency& out) : out_(out), running_(out.streams.size(), 0) {
+  Sweep(Concurrency& out) : out_(out), running_(out.streams.size(), 0), since_(out.streams.size(), 0) {
     if (out.streams.size() <= kMaxMatrixStreams)
       out.matrixNs.assign(out.streams.size() * out.streams.size(), 0);
   }
 
   void pass(std::int64_t ns) {
     if (ns <= 0) return;
+    passed_ += ns;
     const auto depth = static_cast<std::size_t>(kernels_ + copies_);
     if (out_.depthNs.size() <= depth) out_.depthNs.resize(depth + 1, 0);
     out_.depthNs[depth] += ns;
@@ -55,8 +56,6 @@ class Sweep {
     if (copies_ > 0) out_.copyNs += ns;
     if (kernels_ > 0 && copies_ > 0) out_.bothNs += ns;
     for (const std::uint32_t i : active_) {
-      out_.streams[i].busyNs += ns;
-      if (out_.matrixNs.empty()) continue;
       for (const std::uint32_t j : active_) out_.matrixNs[i * out_.streams.size() + j] += ns;
     }
   }
@@ -64,9 +63,17 @@ class Sweep {
   void change(const Operation& op, int by) {
     (op.copy ? copies_ : kernels_) += by;
     int& running = running_[op.stream];
-    if (by > 0 && running == 0) active_.push_back(op.stream);
+    const bool matrix = !out_.matrixNs.empty();
+    if (by > 0 && running == 0) {
+      since_[op.stream] = passed_;
+      if (matrix) active_.push_back(op.stream);
+    }
     running += by;
-    if (by < 0 && running == 0) std::erase(active_, op.stream);
+    if (by < 0 && running == 0) {
+      // At its end, not step by step: thousands of streams may be running.
+      out_.streams[op.stream].busyNs += passed_ - since_[op.stream];
+      if (matrix) std::erase(active_, op.stream);
+    }
   }
 
   bool idle() const { return kernels_ + copies_ == 0; }
@@ -74,7 +81,9 @@ class Sweep {
  private:
   Concurrency& out_;
   std::vector<int> running_;           // operations of each stream
-  std::vector<std::uint32_t> active_;  // streams with something running
+  std::vector<std::int64_t> since_;    // what had passed when each stream began to run something
+  std::vector<std::uint32_t> active_;  // streams with something running; for the matrix only
+  std::int64_t passed_ = 0;
   int kernels_ = 0, copies_ = 0;
 };
 

@@ -93,6 +93,21 @@ TEST(Concurrency, GpusAreApartAndProcessesTogether) {
   EXPECT_EQ(must(concurrencyOfAll(view))->busyNs, 40);
 }
 
+// More streams than the matrix takes, all running at once: each gets its own time.
+TEST(Concurrency, BusyTimeOfManyStreamsThatRunTogether) {
+  std::string profile = "process 1 name=app start=0 exit=1s\n";
+  constexpr int kStreams = static_cast<int>(kMaxMatrixStreams) + 88;
+  for (int i = 0; i < kStreams; ++i) {
+    profile += "kernel 1 k " + std::to_string(i) + ".." + std::to_string(10'000 + 2 * i) + " stream=" + std::to_string(i + 7) + "\n";
+    if (i % 2) profile += "kernel 1 k 20000..20010 stream=" + std::to_string(i + 7) + "\n";
+  }
+  const auto all = must(concurrencyOf(viewOf(profile)));
+  ASSERT_EQ(all.size(), 1u);
+  ASSERT_EQ(all[0].streams.size(), static_cast<std::size_t>(kStreams));
+  EXPECT_TRUE(all[0].matrixNs.empty());
+  for (int i = 0; i < kStreams; ++i) EXPECT_EQ(all[0].streams[static_cast<std::size_t>(i)].busyNs, 10'000 + i + (i % 2) * 10) << i;
+}
+
 TEST(Concurrency, NothingRanIsNoEntry) {
   const ProfileView view = viewOf("api 1 cudaFree_v3020 0..10 corr=1");
   EXPECT_TRUE(must(concurrencyOf(view)).empty());
