@@ -91,8 +91,8 @@ std::string qualityText(const ReportData& data, const Style& style) {
                     : q.unknownLosses ? fmt::format("at least {} lost", counted(q.lostRecords, "record"))
                                       : fmt::format("{} lost", counted(q.lostRecords, "record"));
   std::string cost;
-  if (q.ownCostPct && *q.ownCostPct >= 0.05)
-    cost = fmt::format("; own cost at least {}", formatPercent(*q.ownCostPct));
+  if (q.ownCostNs && q.ownCostPct && *q.ownCostPct >= 0.05)
+    cost = fmt::format("; own cost at least {} ({})", analyzer::formatTime(*q.ownCostNs), formatPercent(*q.ownCostPct));
   else if (q.ownCostNs)
     cost = fmt::format("; own cost at least {}", analyzer::formatTime(*q.ownCostNs));
   const auto verdict = q.complete ? style.good("complete") : style.warn("INCOMPLETE");
@@ -172,14 +172,20 @@ std::string timeText(const ReportData& data, const Style& style) {
     if (shareOf(t.idle[i].ns, t.idleNs) >= 1)
       idle += (idle.empty() ? "" : ", ") + idlePart(data.view, t.idle[i], part(t.idle[i].ns));
 
+  // A small value beside large ones: in its own unit rather than as 0.00.
+  const auto cell = [&](std::int64_t ns) {
+    return ns > 0 && scale(ns) == scale(0) ? analyzer::formatTime(ns) : scale(ns);
+  };
+  std::string startUp = "until the first kernel" + std::string(data.coldStarts.empty() ? "" : ", see COLD START");
+  if (shareOf(t.startUpCopyNs, t.startUpNs) > 1) startUp += "; copies " + part(t.startUpCopyNs);
+
   struct Row {
     const char* name;
     std::int64_t ns;
     std::string what;
   };
   const Row rows[] = {
-      {"start-up", t.startUpNs,
-       "until the first kernel" + std::string(data.coldStarts.empty() ? "" : ", see COLD START")},
+      {"start-up", t.startUpNs, startUp},
       {"GPU busy", t.busyNs, busy},
       {"GPU idle", t.idleNs, idle},
       {"shut-down", t.shutDownNs, ""}};
@@ -188,12 +194,12 @@ std::string timeText(const ReportData& data, const Style& style) {
     return std::string(static_cast<std::size_t>(std::lround(shareOf(ns, t.wallNs()) * 0.3)), '#');
   };
   for (const auto& row : rows) {
-    widest = std::max(widest, scale(row.ns).size());
+    widest = std::max(widest, cell(row.ns).size());
     bars = std::max(bars, bar(row.ns).size());
   }
   std::string out = fmt::format("{}                  of {}\n", style.heading("TIME"), runTime(t.wallNs()));
   for (const auto& row : rows) {
-    const auto left = fmt::format("  {:<9}  {}  {:>7}  {}  ", row.name, padLeft(scale(row.ns), widest),
+    const auto left = fmt::format("  {:<9}  {}  {:>7}  {}  ", row.name, padLeft(cell(row.ns), widest),
                                   formatPercent(shareOf(row.ns, t.wallNs())), padRight(bar(row.ns), bars));
     auto line =
         left + (style.width == 0 ? row.what : wrapped(row.what, style.width - left.size(), left.size()));

@@ -102,7 +102,7 @@ Json idleJson(const ReportData& data, const std::vector<analyzer::IdlePart>& par
 Json timeJson(const ReportData& data) {
   const auto& t = data.run.time;
   return Json{{"beginNs", t.beginNs},      {"endNs", t.endNs},
-              {"wallNs", t.wallNs()},      {"startUpNs", t.startUpNs},
+              {"wallNs", t.wallNs()},      {"startUpNs", t.startUpNs}, {"startUpCopyNs", t.startUpCopyNs},
               {"busyNs", t.busyNs},        {"kernelNs", t.kernelNs},
               {"copyNs", t.copyNs},        {"bothNs", t.bothNs},
               {"idleNs", t.idleNs},        {"idle", idleJson(data, t.idle)},

@@ -109,6 +109,9 @@ Result<void> bucketsOf(const ProfileView& view, const Limits& limits, std::stop_
   out.beginNs = std::min(out.beginNs, c.windowBeginNs);
   out.endNs = std::max(out.endNs, c.windowEndNs);
   out.startUpNs = c.windowBeginNs - out.beginNs;
+  auto before = concurrencyOfAll(view, limits, stop, {std::nullopt, first});
+  if (!before) return before.error();
+  if (*before) out.startUpCopyNs = (*before)->copyNs;
   out.busyNs = c.busyNs;
   out.kernelNs = c.kernelNs;
   out.copyNs = c.copyNs;

@@ -162,6 +162,19 @@ TEST(RunSummary, BucketsAddUpToTheWall) {
   EXPECT_TRUE(s.quality.complete);
 }
 
+TEST(RunSummary, CopiesBeforeTheFirstKernelArePartOfStartUp) {
+  const TimeBuckets t = must(summarizeRun(viewOf(R"dsl(
+    process 1 name=app start=0 exit=1000
+    memcpy 1 HtoD 100..200 bytes=1 stream=1
+    memcpy 1 HtoD 150..250 bytes=1 stream=2
+    kernel 1 k 400..500
+    memcpy 1 DtoH 600..700 bytes=1
+  )dsl"))).time;
+  EXPECT_EQ(t.startUpNs, 400);
+  EXPECT_EQ(t.startUpCopyNs, 150) << "their union";
+  EXPECT_EQ(t.copyNs, 100) << "later ones only";
+}
+
 TEST(RunSummary, WithoutGpuWorkEverythingIsStartUp) {
   const RunSummary s = must(summarizeRun(viewOf("process 1 name=app start=0 exit=70")));
   EXPECT_FALSE(s.time.anyGpuWork);

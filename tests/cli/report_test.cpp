@@ -174,6 +174,18 @@ TEST_F(ReportTest, MatchingPrefersTheExactName) {
   EXPECT_TRUE(matchingFunctions(data, "nothing-like-this").empty());
 }
 
+TEST_F(ReportTest, SmallTimesBesideLargeOnesKeepTheirDigits) {
+  const auto data = gathered(
+      "session started=0 ended=100s how=exited(0)\nprocess 1 name=app start=0 exit=100s how=exited(0)\n"
+      "memcpy 1 HtoD 10s..12s bytes=1000 src=pinned dst=device\n"
+      "kernel 1 k 50s..50000012us grid=1 block=32 regs=16\ncost 1 guest.callbacks ns=250ms count=9\n");
+  const auto text = reportText(data, {}, Style{});
+  EXPECT_THAT(text, ::testing::ContainsRegex("GPU busy +12.0 us +0.0 %"));
+  EXPECT_THAT(text, HasSubstr("until the first kernel, see COLD START; copies 2.0 s\n"));
+  EXPECT_THAT(text, HasSubstr("own cost at least 250 ms (0.2 %)"));
+  EXPECT_EQ(asPrinted(reportJson(data, {}))["time"]["startUpCopyNs"], 2'000'000'000);
+}
+
 TEST_F(ReportTest, NamesThatSeveralKernelsShareAreToldApart) {
   const auto data = gathered(
       "process 1 name=app start=0 exit=1s\n"

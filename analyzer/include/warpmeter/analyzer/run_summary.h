@@ -38,6 +38,7 @@ struct Quality {
 struct TimeBuckets {
   std::int64_t beginNs = 0, endNs = 0;  // process start (first) to exit (last), else the range of the view
   std::int64_t startUpNs = 0;           // until the first kernel of any process (without kernels: operation)
+  std::int64_t startUpCopyNs = 0;       // of startUp: at least one copy running
   std::int64_t busyNs = 0;              // from there to the last operation: at least one GPU busy
   std::int64_t kernelNs = 0, copyNs = 0, bothNs = 0;  // busy = kernel + copy - both
   std::int64_t idleNs = 0;
