@@ -194,26 +194,27 @@ TEST(Exact, CapturesAreLeftAlone) {  // few launches before the first capture: k
 }
 
 TEST(Exact, RangesWithForeignLaunchesAreMarked) {
-  TestRecorder recorder(measuring());
-  const GuestResult result =
-      runGuest(exact(recorder, {"normal", "--launches", "3000", "--kernels", "2", "--threads", "4"}));
-  recorder.stop();
-  EXPECT_TRUE(result.exited(0));
-  const Guest& guest = recorder.guest(0);
-  EXPECT_EQ(kernelsOf(guest).size(), 12000u);
-  const auto ranges = rangesOf(guest);
-  std::map<std::uint32_t, int> perKernel;
+  // Four threads launching at once disturb each other, though not in every run. Which range exactly is for the
+  // records to tell: a launch that is already under way when the range opens is not seen here.
   bool disturbed = false;
-  for (const Range& range : ranges) {
-    disturbed = disturbed || (range.launch.flags & wire::kRangeDisturbed) != 0;
-    ++perKernel[range.launch.kernel];
+  for (int round = 0; round < 40 && !disturbed; ++round) {
+    TestRecorder recorder(measuring());
+    const GuestResult result =
+        runGuest(exact(recorder, {"normal", "--launches", "3000", "--kernels", "2", "--threads", "4"}));
+    recorder.stop();
+    EXPECT_TRUE(result.exited(0));
+    const Guest& guest = recorder.guest(0);
+    EXPECT_EQ(kernelsOf(guest).size(), 12000u);
+    std::map<std::uint32_t, int> perKernel;
+    for (const Range& range : rangesOf(guest)) {
+      disturbed = disturbed || (range.launch.flags & wire::kRangeDisturbed) != 0;
+      ++perKernel[range.launch.kernel];
+    }
+    EXPECT_EQ(perKernel.size(), 2u);
+    for (const auto& [kernel, count] : perKernel) EXPECT_LE(count, 6 + 20) << kernel;
+    EXPECT_EQ(guest.header().faults.load(), 0u);
   }
-  // Four threads launching at once disturb each other. Which range exactly is for the records to tell: a
-  // launch that is already under way when the range opens is not seen here.
   EXPECT_TRUE(disturbed);
-  EXPECT_EQ(perKernel.size(), 2u);
-  for (const auto& [kernel, count] : perKernel) EXPECT_LE(count, 6 + 20) << kernel;
-  EXPECT_EQ(guest.header().faults.load(), 0u);
 }
 
 TEST(Exact, CommunicationAndCooperativeKernelsAreNeverRanged) {
