@@ -5,13 +5,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+
+#include "child_process.h"
 
 extern char** environ;
 
@@ -173,34 +174,11 @@ void GpuQuery::start(std::int64_t nowNs) {
   started_ = true;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<std::string> environment = childEnvironment();
-  std::vector<char*> pointers;
-  for (std::string& text : environment) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  char name[] = "warpmeter-recorder", query[] = "--query-gpus";
-  char* arguments[] = {name, query, nullptr};
-  const bool ok = posix_spawn(&child_, "/proc/self/exe", &actions, &attributes, arguments, pointers.data()) == 0;
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
+  const bool ok = spawnChild("/proc/self/exe", {"warpmeter-recorder", "--query-gpus"}, -1, ends[1], -1, child_) == 0;
   close(ends[1]);
   fd_ = ends[0];
   startedNs_ = nowNs;
-  if (!ok) {
-    child_ = -1;
-    stop();
-  }
+  if (!ok) stop();
 }
 
 bool GpuQuery::poll(std::int64_t nowNs) {

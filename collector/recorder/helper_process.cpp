@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -13,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "gpu_query.h"
+#include "child_process.h"
 
 namespace warpmeter::recorder {
 namespace {
@@ -53,36 +52,10 @@ bool HelperProcess::start(std::vector<std::string> words, int input) {
     failure_ = fmt::format("no memory file for a helper: {}", std::strerror(errno));
     return false;
   }
-  std::vector<std::string> environment = childEnvironment();
-  std::vector<char*> argv, envp;
-  for (std::string& word : words) argv.push_back(word.data());
-  for (std::string& variable : environment) envp.push_back(variable.data());
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (input >= 0) {
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  } else {
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  }
-  posix_spawn_file_actions_adddup2(&actions, out_, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err_, STDERR_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int error = posix_spawn(&child_, argv[0], &actions, &attributes, argv.data(), envp.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
+  const std::string program = words[0];
+  const int error = spawnChild(program, std::move(words), input, out_, err_, child_);
   if (error == 0) return true;
-  child_ = -1;
-  failure_ = fmt::format("{} could not be started: {}", words[0], std::strerror(error));
+  failure_ = fmt::format("{} could not be started: {}", program, std::strerror(error));
   return false;
 }
 

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -18,7 +17,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "gpu_query.h"
+#include "child_process.h"
 
 namespace warpmeter::recorder {
 namespace {
@@ -30,37 +29,6 @@ void closeAll(std::initializer_list<int> fds) {
   for (const int fd : fds) {
     if (fd >= 0) close(fd);
   }
-}
-
-// Nothing open but its two pipes, the built environment, no signal blocked.
-int spawn(const SamplerProcess::Command& command, int in, int out, pid_t& child) {
-  std::vector<std::string> words = {command.program, "--cpu", fmt::format("{}", command.cores)};
-  if (command.cupti.starts_with('/')) words.insert(words.end(), {"--cupti", command.cupti});
-  std::vector<std::string> environment = childEnvironment();
-  std::vector<char*> argv, envp;
-  for (std::string& word : words) argv.push_back(word.data());
-  for (std::string& variable : environment) envp.push_back(variable.data());
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int error = posix_spawn(&child, argv[0], &actions, &attributes, argv.data(), envp.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  return error;
 }
 
 std::int64_t ns(const timeval& t) { return std::int64_t{t.tv_sec} * 1'000'000'000 + std::int64_t{t.tv_usec} * 1000; }
@@ -88,12 +56,13 @@ void SamplerProcess::start(const Command& command, SamplerFrames::Take take) {
     closeAll({in[0], in[1], out[0], out[1]});
     return;
   }
-  const int error = spawn(command, in[0], out[1], child_);
+  std::vector<std::string> words = {command.program, "--cpu", fmt::format("{}", command.cores)};
+  if (command.cupti.starts_with('/')) words.insert(words.end(), {"--cupti", command.cupti});
+  const int error = spawnChild(command.program, std::move(words), in[0], out[1], -1, child_);
   closeAll({in[0], out[1]});
   in_ = in[1];
   out_ = out[0];
   if (error != 0) {
-    child_ = -1;
     failure_ = fmt::format("the sampler could not be started: {}: {}", command.program, std::strerror(error));
     return;
   }
