@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// warpmeter-calibrate GPU: what this GPU can reach, as one line of JSON. `warpmeter calibrate` runs it and keeps the
-// answer; without an argument it prints how many GPUs there are.
+// warpmeter-calibrate GPU: what this GPU can reach, as one line of JSON. `warpmeter calibrate` runs it and
+// keeps the answer; without an argument it prints how many GPUs there are.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -100,8 +100,8 @@ int measure(int device) {
                                                        : "its copies or kernels failed"));
   }
   // Names of GPUs hold letters, digits, blanks and dashes.
-  std::printf("{\"gpu\":%d,\"uuid\":\"%s\",\"name\":\"%s\",\"copyBytes\":%zu", device, uuidText(gpu.uuid).c_str(),
-              gpu.name, bytes);
+  std::printf("{\"gpu\":%d,\"uuid\":\"%s\",\"name\":\"%s\",\"copyBytes\":%zu", device,
+              uuidText(gpu.uuid).c_str(), gpu.name, bytes);
   printRate("dramBytesPerSec", dram);
   printRate("fp32PerSec", fp32);
   printRate("fp64PerSec", fp64);
@@ -128,7 +128,8 @@ int main(int argc, char** argv) {
   char* end = nullptr;
   const long device = std::strtol(argv[1], &end, 10);
   if (end == argv[1] || *end != '\0' || device < 0 || device >= count) {
-    return complain(kUsage, std::string("no GPU ") + argv[1] + ": the last one is " + std::to_string(count - 1));
+    return complain(kUsage,
+                    std::string("no GPU ") + argv[1] + ": the last one is " + std::to_string(count - 1));
   }
   return measure(static_cast<int>(device));
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kBlocksPerSm = 8;
-constexpr int kChains = 8;    // independent: one waits while the others compute
+constexpr int kChains = 8;  // independent: one waits while the others compute
 constexpr int kUnrolled = 16;
 
 // y = a y + b in every chain; the results are used only if they are what they never become.
@@ -68,8 +68,8 @@ __global__ void __launch_bounds__(kThreads) tensorKernel(int iterations, float* 
   for (int i = 0; i < b.num_elements; ++i) {
     b.x[i] = __float2bfloat16(static_cast<float>((threadIdx.x * 5 + i * 9) % 13) - 6.0f);
   }
-  // Each starts from another number, and every element is used below: what is equal is computed once, what is unused not
-  // at all, and a rate above the hardware's comes out.
+  // Each starts from another number, and every element is used below: what is equal is computed once, what is
+  // unused not at all, and a rate above the hardware's comes out.
   for (int t = 0; t < kTiles; ++t) {
     wmma::fill_fragment(sums[t], static_cast<float>(t));
   }
@@ -93,13 +93,9 @@ __global__ void __launch_bounds__(kThreads) tensorKernel(int iterations, float* 
 
 }  // namespace
 
-double fp32Rate(int multiprocessors) {
-  return fmaRate<float>(multiprocessors);
-}
+double fp32Rate(int multiprocessors) { return fmaRate<float>(multiprocessors); }
 
-double fp64Rate(int multiprocessors) {
-  return fmaRate<double>(multiprocessors);
-}
+double fp64Rate(int multiprocessors) { return fmaRate<double>(multiprocessors); }
 
 double tensorRate(int multiprocessors) {
   float* out = nullptr;

@@ -23,7 +23,8 @@ void writeVariant(JsonWriter& json, const Variant& variant) {
   json.member("name", variant.name);
   json.member("lesson", variant.lesson);
   for (const auto& [key, text] :
-       {std::pair{"limiter", variant.limiter}, std::pair{"bound", variant.bound}}) {
+       {std::pair{"limiter", variant.limiter}, std::pair{"bound", variant.bound},
+        std::pair{"precision", variant.precision}, std::pair{"access", variant.access}}) {
     json.key(key);
     if (text.empty()) {
       json.null();
@@ -88,6 +89,12 @@ std::string describeJson(const Program& program) {
   json.beginArray();
   for (const std::string& kernel : program.kernels) {
     json.value(kernel);
+  }
+  json.endArray();
+  json.key("smallArguments");
+  json.beginArray();
+  for (const std::string& word : program.small) {
+    json.value(word);
   }
   json.endArray();
   json.key("variants");

@@ -19,9 +19,7 @@ nvtxEventAttributes_t attributes(void* registeredString) {
   return event;
 }
 
-nvtxDomainHandle_t handle(void* domain) {
-  return static_cast<nvtxDomainHandle_t>(domain);
-}
+nvtxDomainHandle_t handle(void* domain) { return static_cast<nvtxDomainHandle_t>(domain); }
 
 }  // namespace
 
@@ -45,8 +43,7 @@ void* Nvtx::registered(const char* name) {
 
 void Nvtx::count(const char* name, const char* kind, bool defaultDomain) {
   for (Count& known : counts_) {
-    if (known.name == name && std::string_view(known.kind) == kind &&
-        known.defaultDomain == defaultDomain) {
+    if (known.name == name && std::string_view(known.kind) == kind && known.defaultDomain == defaultDomain) {
       ++known.count;
       return;
     }

@@ -24,11 +24,17 @@ struct Failure {
 };
 
 // limiter and bound are Warpmeter's names for what a recording should show; empty = nothing to expect.
+// precision: fp64 fp32 tf32 bf16 fp16 int8 int32, of the arithmetic that decides. access: what the kernel
+// does to memory most: read, write, mixed (neither is nine tenths of its traffic) or empty when memory does
+// not matter. Both let `warpmeter kernels compare` find the reference that a user's kernel should be held
+// against.
 struct Variant {
   std::string name;
   std::string lesson;
   std::string limiter;
   std::string bound;
+  std::string precision{};
+  std::string access{};
 };
 
 // --name takes a whole number from min to max.
@@ -46,6 +52,8 @@ struct Program {
   std::vector<std::string> kernels;
   std::vector<Variant> variants;  // the first one is the default
   std::vector<Option> options;    // beside the common ones: --device, --seed
+  std::vector<std::string>
+      small{};  // arguments of a run of a moment, with ragged ends: every branch is taken
 };
 
 // Every program has these beside its own.

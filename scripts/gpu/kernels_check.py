@@ -16,26 +16,6 @@ import time
 
 import gpu_results
 
-# Sizes with ragged ends, so that every branch of the kernels is taken; a few launches.
-SMALL = {
-    "saxpy": ["--n", "1003"],
-    "matmul": ["--n", "37"],
-    "copy": ["--bytes", "65552"],
-    "copy_strided": ["--bytes", "40004"],
-    "transpose": ["--n", "70"],
-    "fma": ["--steps", "37", "--blocks-per-sm", "1"],
-    "tensor": ["--n", "256"],
-    "reduce": ["--n", "100003"],
-    "latency": ["--bytes", "65536", "--visits", "128"],
-    "small_grid": ["--n", "1003", "--blocks", "3"],
-    "streams": ["--steps", "100", "--rounds", "2"],
-    "graph": ["--nodes", "4", "--repetitions", "3"],
-    "copies": ["--bytes", "4100", "--repetitions", "2"],
-    "cold_start": ["--kernels", "2", "--repetitions", "2"],
-    "driver_nvrtc": ["--n", "1003", "--repetitions", "2"],
-    "empty": ["--repetitions", "10"],
-    "empty_shared": ["--repetitions", "10"],
-}
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZER_FOUND = 99
 AT_A_TIME = 4
@@ -48,10 +28,11 @@ class Program:
         self.path, self.name = path, about["name"]
         self.variants = [variant["name"] for variant in about["variants"]]
         self.bounds = {variant["name"]: variant["bound"] for variant in about["variants"]}
+        self.small_words = about["smallArguments"]
         self.options = {option["name"]: option for option in about["options"]}
 
     def small(self, variant):
-        words = [self.path, "--variant", variant, *SMALL.get(self.name, [])]
+        words = [self.path, "--variant", variant, *self.small_words]
         if "--seconds" in self.options:
             words += ["--seconds", "0", "--repetitions", "2"]
         return words

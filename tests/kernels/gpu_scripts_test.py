@@ -41,7 +41,7 @@ import json, os, sys
 words, broken = sys.argv[1:], os.environ.get("FAKE_BREAK", "")
 name = sys.argv[0].split("/")[-1]
 if "--describe" in words:
-    print(json.dumps({"name": name, "variants": [{"name": "good", "bound": "dram"}, {"name": "bad", "bound": None}],
+    print(json.dumps({"name": name, "smallArguments": ["--n", "7"], "variants": [{"name": "good", "bound": "dram"}, {"name": "bad", "bound": None}],
         "options": [{"name": option, "min": 1, "max": 1 << 40} for option in ("--n", "--repetitions")] +
                    [{"name": "--seconds", "min": 0, "max": 9}]}))
     sys.exit(0)

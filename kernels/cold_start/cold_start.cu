@@ -27,18 +27,18 @@ namespace {
 
 using namespace warpmeter::kernels;
 
-const Program kProgram{
-    "cold_start",
-    "context, first launches and later launches of eight kernels, from SASS and from PTX",
-    {"coldKernel0", "coldKernel1", "coldKernel2", "coldKernel3", "coldKernel4", "coldKernel5",
-     "coldKernel6", "coldKernel7"},
-    {{"sass", "machine code for this GPU lies in the program", "grid", "launch"},
-     {"ptx", "the driver compiles PTX before the first launch", "grid", "launch"}},
-    {{"kernels", 8, 1, 8, "different kernels launched"},
-     {"repetitions", 10, 1, 1'000'000, "launches of each, the first one included"},
-     {"jit-cache", 0, 0, 1, "let the driver keep what it compiled for the next run"},
-     {"blocks", 8, 1, 65535, "blocks of each launch"},
-     {"block", 128, 1, 1024, "threads in a block"}}};
+const Program kProgram{"cold_start",
+                       "context, first launches and later launches of eight kernels, from SASS and from PTX",
+                       {"coldKernel0", "coldKernel1", "coldKernel2", "coldKernel3", "coldKernel4",
+                        "coldKernel5", "coldKernel6", "coldKernel7"},
+                       {{"sass", "machine code for this GPU lies in the program", "grid", "launch"},
+                        {"ptx", "the driver compiles PTX before the first launch", "grid", "launch"}},
+                       {{"kernels", 8, 1, 8, "different kernels launched"},
+                        {"repetitions", 10, 1, 1'000'000, "launches of each, the first one included"},
+                        {"jit-cache", 0, 0, 1, "let the driver keep what it compiled for the next run"},
+                        {"blocks", 8, 1, 65535, "blocks of each launch"},
+                        {"block", 128, 1, 1024, "threads in a block"}},
+                       {"--kernels", "2", "--repetitions", "2"}};
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -101,13 +101,10 @@ void coldStartProgram(Run& run) {
   run.report.value("firstLaunchTotalNs", "all first launches", firstTotalNs, Unit::nanoseconds);
   run.report.value("firstLaunchMaxNs", "slowest first launch", firstMaxNs, Unit::nanoseconds);
   if (!laterNs.empty()) {
-    run.report.value("laterLaunchNs", "later launch, median", median(std::move(laterNs)),
-                     Unit::nanoseconds);
+    run.report.value("laterLaunchNs", "later launch, median", median(std::move(laterNs)), Unit::nanoseconds);
   }
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return runProgram(kProgram, argc, argv, coldStartProgram);
-}
+int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, coldStartProgram); }

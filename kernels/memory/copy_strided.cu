@@ -32,7 +32,8 @@ const Program kProgram{
                      {"stride", 8, 2, 4096, "words from one to the next, for strided"},
                      {"offset", 1, 1, 4096, "words before the first one, for misaligned"},
                      {"block", 256, 1, 1024, "threads in a block"}},
-                    50, 1)};
+                    50, 1),
+    {"--bytes", "40004"}};
 
 void copyStrided(Run& run) {
   const std::string& variant = run.arguments.variant();

@@ -44,7 +44,8 @@ const Program kProgram{
      {"scalar", "one access of 4 bytes in each thread", "warps", "dram"}},
     measuredOptions({{"bytes", 256 << 20, 16, 1LL << 40, "size of the array, a multiple of 16"},
                      {"block", 256, 1, 1024, "threads in a block"}},
-                    50, 1)};
+                    50, 1),
+    {"--bytes", "65552"}};
 
 void copy(Run& run) {
   const bool vector = run.arguments.variant() == "vector";

@@ -33,7 +33,8 @@ const Program kProgram{
      {"grid-stride", "a grid of 8 blocks for each SM walks over the vector", "warps", "dram"}},
     measuredOptions({{"n", 1 << 24, 1, 1LL << 40, "elements of each vector"},
                      {"block", 256, 1, 1024, "threads in a block"}},
-                    100, 0)};
+                    100, 0),
+    {"--n", "1003"}};
 
 constexpr float kA = 0.75f;
 

@@ -82,7 +82,8 @@ const Program kProgram{
      {"atomic", "every value is added to the one address: they queue up there", "warps", "latency"}},
     measuredOptions({{"n", 1 << 26, 1, 1LL << 40, "values"},
                      {"block", 256, 32, 1024, "threads in a block, a power of two"}},
-                    10, 1)};
+                    10, 1),
+    {"--n", "100003"}};
 
 using Kernel = void (*)(long long, const float*, float*);
 

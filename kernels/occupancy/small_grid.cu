@@ -23,7 +23,8 @@ const Program kProgram{"small_grid",
                        measuredOptions({{"n", 1 << 26, 1, 1LL << 40, "elements of each vector"},
                                         {"blocks", 16, 1, 65535, "blocks of the small grid"},
                                         {"block", 256, 1, 1024, "threads in a block"}},
-                                       20, 1)};
+                                       20, 1),
+                       {"--n", "1003", "--blocks", "3"}};
 
 constexpr float kA = 0.7f;
 

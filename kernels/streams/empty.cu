@@ -17,7 +17,8 @@ const Program kProgram{WARPMETER_KERNEL_NAME,
                         {"synchronized", "the host waits for every launch", "grid", "launch"}},
                        {{"repetitions", 200'000, 1, 1'000'000'000, "measured launches"},
                         {"blocks", 1, 1, 2147483647, "blocks of each launch"},
-                        {"block", 32, 1, 1024, "threads in a block"}}};
+                        {"block", 32, 1, 1024, "threads in a block"}},
+                       {"--repetitions", "10"}};
 
 // No report inside the timed loops: the list of launches is written afterwards.
 void empty(Run& run) {
@@ -50,14 +51,11 @@ void empty(Run& run) {
   const double elapsedNs = host.ns();
   checkLaunch("emptyKernel");
   run.report.launches.add({"emptyKernel", blocks, block}, repetitions + 1);
-  run.report.value("launchNs", "one launch", elapsedNs / static_cast<double>(repetitions),
-                   Unit::nanoseconds);
+  run.report.value("launchNs", "one launch", elapsedNs / static_cast<double>(repetitions), Unit::nanoseconds);
   run.report.value("issueNs", "host time for each", issueNs / static_cast<double>(repetitions),
                    Unit::nanoseconds);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return runProgram(kProgram, argc, argv, empty);
-}
+int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, empty); }

@@ -19,7 +19,8 @@ const Program kProgram{
     {{"module", "cuModuleLoadData", "warps", "dram"}, {"library", "cuLibraryLoadData", "warps", "dram"}},
     {{"n", 1 << 24, 3, 1LL << 40, "elements of the vector"},
      {"block", 256, 1, 1024, "threads in a block"},
-     {"repetitions", 100, 1, 10'000'000, "measured launches"}}};
+     {"repetitions", 100, 1, 10'000'000, "measured launches"}},
+    {"--n", "1003", "--repetitions", "2"}};
 
 constexpr const char* kSource = R"(
 extern "C" __global__ void stencilKernel(long long n, const float* x, float* y) {
@@ -102,8 +103,8 @@ void driverNvrtc(Run& run) {
   requireHostMemory(2 * bytes, "--n " + std::to_string(n));
   const std::int64_t blocks = (n + block - 1) / block;
   if (blocks > 2147483647) {
-    throw Failure{kExitUsage, "a grid of " + std::to_string(blocks) +
-                                  " blocks is not allowed, choose a larger --block"};
+    throw Failure{kExitUsage,
+                  "a grid of " + std::to_string(blocks) + " blocks is not allowed, choose a larger --block"};
   }
   const auto grid = static_cast<unsigned>(blocks);
 
@@ -170,6 +171,4 @@ void driverNvrtc(Run& run) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return runProgram(kProgram, argc, argv, driverNvrtc);
-}
+int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, driverNvrtc); }

@@ -32,14 +32,11 @@ const Program kProgram{"graph",
                        {{"nodes", 20, 1, 10000, "kernels in the sequence"},
                         {"repetitions", 1000, 1, 10'000'000, "times that the sequence runs"},
                         {"blocks", 8, 1, 65535, "blocks of each kernel"},
-                        {"block", 128, 1, 1024, "threads in a block"}}};
+                        {"block", 128, 1, 1024, "threads in a block"}},
+                       {"--nodes", "4", "--repetitions", "3"}};
 
-bool pulls(std::int64_t node) {
-  return node % 2 == 0;
-}
-float target(std::int64_t node) {
-  return static_cast<float>(node % 7) - 3.0f;
-}
+bool pulls(std::int64_t node) { return node % 2 == 0; }
+float target(std::int64_t node) { return static_cast<float>(node % 7) - 3.0f; }
 
 // One sequence on the CPU. Every step is a mean, so that rounding errors of earlier steps fade away.
 void reference(std::vector<double>& x, std::int64_t nodes, std::size_t block) {
@@ -151,6 +148,4 @@ void graph(Run& run) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return runProgram(kProgram, argc, argv, graph);
-}
+int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, graph); }

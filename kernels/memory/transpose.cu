@@ -91,7 +91,8 @@ const Program kProgram{
      {"padded", "a 33rd column in the tile spreads its columns over all banks", "warps", "dram"}},
     measuredOptions({{"n", 8192, 1, 131072, "rows and columns"},
                      {"block", 128, 128, 1024, "threads in a block: 128, 256, 512 or 1024"}},
-                    50, 1)};
+                    50, 1),
+    {"--n", "70"}};
 
 using Kernel = void (*)(int, const float*, float*);
 

@@ -37,7 +37,8 @@ const Program kProgram{
      {"rounds", 10, 1, 1'000'000, "kernels in each stream"},
      {"blocks", 16, 1, 65535, "blocks of each kernel"},
      {"block", 256, 1, 1024, "threads in a block"},
-     {"steps", 20000, 1, 1'000'000'000, "dependent multiply-adds of each thread"}}};
+     {"steps", 20000, 1, 1'000'000'000, "dependent multiply-adds of each thread"}},
+    {"--steps", "100", "--rounds", "2"}};
 
 void checkChain(const std::vector<float>& x, const std::vector<float>& y, std::int64_t steps) {
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -128,6 +129,4 @@ void streams(Run& run) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return runProgram(kProgram, argc, argv, streams);
-}
+int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, streams); }

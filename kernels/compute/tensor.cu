@@ -118,7 +118,8 @@ const Program kProgram{
     {{"bf16", "operands in BF16, sums in FP32", "registers", "tensor"},
      {"tf32", "operands in TF32, sums in FP32: half the rate", "registers", "tensor"}},
     measuredOptions({{"n", 4096, kColumns, 32768, "rows and columns of each matrix, a multiple of 256"}}, 20,
-                    1)};
+                    1),
+    {"--n", "256"}};
 
 // Sixteenths from -1 to 1: exact in BF16 and TF32, and so are their products and sums in FP32, in any order.
 std::vector<float> sixteenths(std::int64_t size, Random& random) {

@@ -39,7 +39,8 @@ const Program kProgram{
     measuredOptions({{"bytes", 512 << 20, kNodeBytes, 1LL << 37, "size of the list, a multiple of 512"},
                      {"visits", 4096, 1, 100'000'000, "nodes that the warps of each SM visit together"},
                      {"block", 256, 32, 1024, "threads in a block of many-warps, whole warps"}},
-                    20, 1)};
+                    20, 1),
+    {"--bytes", "65536", "--visits", "128"}};
 
 // order: the nodes as they follow one another, in a circle.
 std::vector<uint4> makeList(const std::vector<unsigned>& order, Random& random) {

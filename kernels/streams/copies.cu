@@ -15,10 +15,10 @@ const Program kProgram{
     "copies",
     "copies to the GPU, back and inside it, from pageable and from pinned memory, and memset",
     {},
-    {{"pageable", "host memory from malloc", "", ""},
-     {"pinned", "host memory from cudaMallocHost", "", ""}},
+    {{"pageable", "host memory from malloc", "", ""}, {"pinned", "host memory from cudaMallocHost", "", ""}},
     {{"bytes", 64 << 20, 4, 1LL << 40, "size of each copy"},
-     {"repetitions", 10, 1, 1'000'000, "copies of each kind"}}};
+     {"repetitions", 10, 1, 1'000'000, "copies of each kind"}},
+    {"--bytes", "4100", "--repetitions", "2"}};
 
 // Host memory of the chosen kind.
 class HostBuffer {
@@ -103,6 +103,4 @@ void copies(Run& run) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return runProgram(kProgram, argc, argv, copies);
-}
+int main(int argc, char** argv) { return runProgram(kProgram, argc, argv, copies); }
