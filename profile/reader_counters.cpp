@@ -126,6 +126,19 @@ Result<std::vector<PcSamples>> ProfileReader::pcSamples() const {
   return result;
 }
 
+Result<std::vector<PcRun>> ProfileReader::pcRuns() const {
+  std::vector<PcRun> result;
+  if (!impl_->hasTable("WM_PC_RUN")) return result;
+  const Result<void> read = impl_->forEach(
+      "SELECT globalPid, deviceId, chip, periodCycles, samples, otherKernels, dropped FROM WM_PC_RUN ORDER BY rowid",
+      [&](const Statement& row) {
+        result.push_back({row.integer(0), row.integer(1), row.text(2), row.integer(3), row.integer(4), row.integer(5),
+                          row.integer(6)});
+      });
+  if (!read) return read.error();
+  return result;
+}
+
 Result<std::vector<CeilingInfo>> ProfileReader::ceilings() const {
   std::vector<CeilingInfo> result;
   if (!impl_->hasTable("WM_CEILING")) return result;

@@ -272,6 +272,12 @@ CREATE TABLE WM_PC (
   samples INTEGER NOT NULL, file INTEGER, line INTEGER
 );
 
+-- What PC sampling did on each GPU of each process.
+CREATE TABLE WM_PC_RUN (
+  globalPid INTEGER, deviceId INTEGER NOT NULL, chip TEXT, periodCycles INTEGER, samples INTEGER NOT NULL,
+  otherKernels INTEGER NOT NULL, dropped INTEGER NOT NULL
+);
+
 -- What a GPU can reach.
 CREATE TABLE WM_CEILING (
   gpuId INTEGER NOT NULL, kind TEXT NOT NULL, value REAL NOT NULL, source TEXT NOT NULL,

@@ -73,6 +73,18 @@ Result<void> ProfileWriter::append(std::span<const PcSamples> samples) {
   return w.checkFileSizeLimit();
 }
 
+Result<void> ProfileWriter::append(std::span<const PcRun> runs) {
+  Impl& w = *impl_;
+  if (Result<void> r = w.beginUnlessClosed(); !r) return r;
+  StatementRow row(w.db, "INSERT INTO WM_PC_RUN VALUES (?, ?, ?, ?, ?, ?, ?)");
+  for (const PcRun& run : runs) {
+    row << run.globalPid << run.deviceId << run.chip << run.periodCycles << run.samples << run.otherKernels << run.dropped;
+    if (!row.run()) return w.error("write what PC sampling did");
+    ++w.rows;
+  }
+  return w.checkFileSizeLimit();
+}
+
 Result<void> ProfileWriter::put(const CeilingInfo& c) {
   Impl& w = *impl_;
   if (Result<void> r = w.beginUnlessClosed(); !r) return r;

@@ -150,6 +150,8 @@ TEST_F(CountersFile, ValuesOfLaunchesStallReasonsAndCeilingsComeBack) {
   const std::vector<PcSamples> pcs = {{pid, "_Z4gemmPf", 0x1a0, "stalled_long_scoreboard", 812, "gemm.cu", 17},
                                       {kNull, "_Z4gemmPf", 0, "stalled_wait", 1, "", kNull}};
   require(writer.append(std::span(pcs)));
+  const std::vector<PcRun> runs = {{pid, 1, "GH100", 4096, 900, 80, 7}, {kNull, 0, "", kNull, 1, 0, 0}};
+  require(writer.append(std::span(runs)));
   require(writer.put(CeilingInfo{0, "dram", 4.0e12, "shipped"}));
   require(writer.put(CeilingInfo{0, "dram", 4.21e12, "calibrated"}));
   require(writer.put(CeilingInfo{1, "fp32", 5.98e13, "theoretical"}));
@@ -175,6 +177,16 @@ TEST_F(CountersFile, ValuesOfLaunchesStallReasonsAndCeilingsComeBack) {
   EXPECT_EQ(losses[0].count, 1);
   EXPECT_THAT(losses[1].why, HasSubstr("WM_CEILING"));
 
+  const auto pcRuns = valueOf(reader.pcRuns());
+  ASSERT_EQ(pcRuns.size(), 2u);
+  EXPECT_EQ(pcRuns[0].globalPid, pid);
+  EXPECT_EQ(pcRuns[0].deviceId, 1);
+  EXPECT_EQ(pcRuns[0].chip, "GH100");
+  EXPECT_EQ(pcRuns[0].periodCycles, 4096);
+  EXPECT_EQ(pcRuns[0].samples, 900);
+  EXPECT_EQ(pcRuns[0].otherKernels, 80);
+  EXPECT_EQ(pcRuns[0].dropped, 7);
+  EXPECT_TRUE(isNull(pcRuns[1].periodCycles));
   const auto stalls = valueOf(reader.pcSamples());
   ASSERT_EQ(stalls.size(), 2u);
   EXPECT_EQ(stalls[0].function, "_Z4gemmPf");
@@ -203,7 +215,7 @@ TEST_F(CountersFile, AFileOfTheFirstFormatHasNone) {
   writeSamples();
   {
     RawDb db(path_);
-    for (const char* table : {"WM_SAMPLE", "WM_SAMPLE_SET", "WM_RANGED", "WM_PC", "WM_CEILING"}) {
+    for (const char* table : {"WM_SAMPLE", "WM_SAMPLE_SET", "WM_RANGED", "WM_PC", "WM_PC_RUN", "WM_CEILING"}) {
       db.exec(std::string("DROP TABLE ") + table);
     }
     db.exec("ALTER TABLE WM_SESSION DROP COLUMN countersText");
@@ -214,6 +226,7 @@ TEST_F(CountersFile, AFileOfTheFirstFormatHasNone) {
   EXPECT_THAT(samplesOf(reader), IsEmpty());
   EXPECT_THAT(valueOf(reader.rangedValues()), IsEmpty());
   EXPECT_THAT(valueOf(reader.pcSamples()), IsEmpty());
+  EXPECT_THAT(valueOf(reader.pcRuns()), IsEmpty());
   EXPECT_THAT(valueOf(reader.ceilings()), IsEmpty());
   EXPECT_EQ(valueOf(reader.session()).countersText, "");
 }

@@ -41,7 +41,7 @@ struct RangedValue {
   double value = 0;
 };
 
-// WM_PC: samples of one instruction for one stall reason, summed over the run.
+// WM_PC: samples of one instruction for one stall reason. Rows of one instruction and reason add up.
 struct PcSamples {
   std::int64_t globalPid = kNull;
   std::string function;      // mangled
@@ -50,6 +50,17 @@ struct PcSamples {
   std::int64_t samples = 0;
   std::string file;          // empty without -lineinfo
   std::int64_t line = kNull;
+};
+
+// WM_PC_RUN: what PC sampling did on one GPU of one process. A sample is a look at one warp of each scheduler, every
+// periodCycles cycles. samples = those in WM_PC's rows + otherKernels + dropped, as far as none was lost on the way.
+struct PcRun {
+  std::int64_t globalPid = kNull, deviceId = 0;  // deviceId: CUDA's ordinal in that process
+  std::string chip;                              // "GH100"
+  std::int64_t periodCycles = kNull;             // kNull: CUPTI did not say
+  std::int64_t samples = 0;                      // all that CUPTI counted
+  std::int64_t otherKernels = 0;                 // in kernels that are not the application's: without instructions
+  std::int64_t dropped = 0;                      // by the hardware
 };
 
 // WM_CEILING: what this GPU can reach. kind: dram fp32 fp64 int tensor l2 (analyzer's Bound ids; tensor.tf32,

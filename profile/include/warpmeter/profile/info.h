@@ -78,11 +78,11 @@ struct CudaDeviceInfo {
 };
 
 // Of WM_LOSS.kind. NVTX that the program itself left unbalanced, kinds that its CUPTI does not have, holes between
-// samples (which are some of many in any case) and processes that outlive the recording are told, but no record is
+// samples (which are some of many in any case), source lines and processes that outlive the recording are told, but no record is
 // missing.
 constexpr bool lossMeansIncomplete(std::string_view kind) {
   return kind != "nvtx_open" && kind != "nvtx_orphan" && kind != "degraded" && kind != "samples" &&
-         kind != "left_running";
+         kind != "pc_samples" && kind != "pc_lines" && kind != "left_running";
 }
 
 }  // namespace warpmeter

@@ -113,6 +113,7 @@ class ProfileReader {
   Result<void> readSamples(const std::function<void(const SampleBatch&)>& visit, std::stop_token stop = {}) const;
   Result<std::vector<RangedValue>> rangedValues() const;
   Result<std::vector<PcSamples>> pcSamples() const;
+  Result<std::vector<PcRun>> pcRuns() const;
   Result<std::vector<CeilingInfo>> ceilings() const;
   Result<std::vector<GpuMetricInfo>> gpuMetrics() const;  // what typeId and metricId of GpuMetricRow mean
 

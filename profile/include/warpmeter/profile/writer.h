@@ -59,6 +59,7 @@ class ProfileWriter {
   Result<void> append(std::span<const PackedSamples> batches);  // their sets should be there before
   Result<void> append(std::span<const RangedValue> values);
   Result<void> append(std::span<const PcSamples> samples);
+  Result<void> append(std::span<const PcRun> runs);
 
   Result<void> put(const ProcessInfo& process);      // insert, or replace the row with that globalPid
   Result<void> put(const GpuInfo& gpu);              // insert, or replace the row with that id
