@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What sampling costs the program, and that another process on the GPU is noticed.
 
-usage: cost_counters.py [RESULTS] [--prefix FOLDER] [--pairs N] [--limit S]     (needs a GPU)
+usage: cost_counters.py [RESULTS] [--prefix FOLDER] [--pairs N] [--limit S] [--only TEXT] [--script FILE.py ..]   (needs a GPU)
 
 Alternating pairs of recordings of one bundled program, without and with sampling; compared is what the program itself
-measures for one launch. The interval is a bootstrap of the median ratio.
+measures for one launch (a script: what it prints as "N us/step"). The interval is a bootstrap of the median ratio.
 """
 
 import json
+import pathlib
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -42,6 +44,12 @@ def one_launch(document):
     return found[0] if found else None
 
 
+def time_printed(stdout):
+    text = stdout.decode(errors="replace")
+    step = re.search(r"([0-9.]+) us/step", text)
+    return 1e3 * float(step.group(1)) if step else one_launch(json.loads(text))
+
+
 def interval(ratios):
     generator = random.Random(1)
     medians = sorted(statistics.median(generator.choices(ratios, k=len(ratios))) for _ in range(2000))
@@ -56,12 +64,11 @@ def pairs(results, tools, name, words, count, stop_at):
         times = {}
         for how in ("none", "sample") if index % 2 == 0 else ("sample", "none"):
             file = results.folder / "cost_counters.wm.sqlite"
-            done = tools.record(file, [tools.kernel(words[0]), *words[1:], "--json"], 60, ["--counters", how],
-                                gpu_results.environment())
+            done = tools.record(file, words, 60, ["--counters", how], gpu_results.environment())
             if done.rc != 0:
                 results.check(False, f"{name}: record --counters {how}", done.why())
                 return
-            times[how] = one_launch(json.loads(done.stdout))
+            times[how] = time_printed(done.stdout)
         if None in times.values():
             results.check(False, f"{name}: time of one launch", done.stdout.decode()[:300])
             return
@@ -97,13 +104,19 @@ def main():
     parser = gpu_results.arguments(__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--limit", type=float, default=300, help="seconds in all")
+    parser.add_argument("--only", default="", help="only work whose title holds this")
+    parser.add_argument("--script", action="append", default=[])
     given = parser.parse_args()
     tools = gpu_results.Tools(given.prefix)
     results = gpu_results.Results(given.results, "cost_counters")
     started = time.monotonic()
-    results.step("a second process", shared, results, tools)
-    for index, (name, words) in enumerate(WORK.items()):
-        share = (given.limit - (time.monotonic() - started)) / (len(WORK) - index)
+    work = {name: [tools.kernel(words[0]), *words[1:], "--json"] for name, words in WORK.items()}
+    work |= {pathlib.Path(script).name: [sys.executable, script] for script in given.script}
+    work = {name: words for name, words in work.items() if given.only in name}
+    if not given.only:
+        results.step("a second process", shared, results, tools)
+    for index, (name, words) in enumerate(work.items()):
+        share = (given.limit - (time.monotonic() - started)) / (len(work) - index)
         results.step(name, pairs, results, tools, name, words, given.pairs, time.monotonic() + share)
     return results.finish()
 

@@ -163,6 +163,27 @@ def cost(results, tools, folder, name, command, pairs):
                   f"{extra:.3f} s, {launches} launches")
 
 
+def against_ncu(results, tools, folder):
+    """What one profiled launch costs ncu, with metrics of one pass on the same launches: the slope of its run time."""
+    command = [str(tools.kernel("saxpy")), "--n", "1048576", "--repetitions", "200", "--seconds", "0"]
+    file = folder / "against_ncu.wm.sqlite"
+    done = tools.record(file, command, 60, ["--counters", "exact", "--launches-per-kernel", "100"], gpu_results.environment())
+    ns, count = {what: (ns, count) for what, ns, count in ranged(file)[2]["costs"]}.get("guest.exact_ranges", (0, 0))
+    if not results.check(done.rc == 0 and count > 0, "exact mode beside ncu: recorded", done.why()):
+        return
+    spent = {}
+    for launches in (5, 105):
+        ncu = gpu_results.run(["ncu", "--cache-control", "none", "--clock-control", "none", "--launch-count", launches, "--metrics",
+                               "sm__cycles_active.sum,sm__warps_active.sum,sm__inst_executed.sum,dram__bytes_read.sum", *command],
+                              60, gpu_results.environment())
+        if not results.check(ncu.rc == 0, f"ncu of {launches} launches", ncu.why()):
+            return
+        spent[launches] = ncu.seconds
+    theirs, ours = (spent[105] - spent[5]) / 100, ns / count / 1e9
+    results.check(theirs >= 15 * ours, "a ranged launch costs a fifteenth of what ncu's costs",
+                  f"{1e3 * theirs:.2f} ms of ncu, {1e3 * ours:.3f} ms of {count} ranges: {theirs / ours:.1f} times")
+
+
 def main():
     parser = gpu_results.arguments(__doc__)
     parser.add_argument("--only", default="")
@@ -194,6 +215,8 @@ def main():
         done = tools.record(folder / "graph_check.wm.sqlite", [tools.kernel("graph")], 60, ["--counters", "exact"],
                             gpu_results.environment())
         results.check(done.rc == 0, "a program that captures graphs runs as without exact mode", done.why())
+    if tools.kernel("saxpy").exists():
+        results.step("against ncu", against_ncu, results, tools, folder)
     if first:
         results.step("cost", cost, results, tools, folder, *first, options.pairs)
     return results.finish()
