@@ -24,9 +24,9 @@ inline void check(cudaError_t status, const char* what) {
 // After a <<<>>> launch, which returns nothing itself.
 inline void checkLaunch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
-// Makes --device current and creates its context. Throws Failure{kExitNoGpu} without a GPU,
-// Failure{kExitUsage} when there are fewer.
-inline void openDevice(Run& run) {
+// How many GPUs there are; creates no context. Throws Failure{kExitNoGpu} without a GPU, Failure{kExitUsage}
+// when --device is not one of them.
+inline int requireDevice(const Run& run) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) {
@@ -41,6 +41,13 @@ inline void openDevice(Run& run) {
     throw Failure{kExitUsage, "--device " + std::to_string(device) + " does not exist, the last one is " +
                                   std::to_string(count - 1)};
   }
+  return count;
+}
+
+// Makes --device current and creates its context. Throws as requireDevice does.
+inline void openDevice(Run& run) {
+  requireDevice(run);
+  const int device = static_cast<int>(run.arguments["device"]);
   WARPMETER_CHECK(cudaSetDevice(device));
   WARPMETER_CHECK(cudaFree(nullptr));
   cudaDeviceProp properties{};
@@ -105,6 +112,13 @@ class Stream {
   Stream() = default;
   explicit Stream(int index, unsigned flags = cudaStreamNonBlocking) : index_(index) {
     WARPMETER_CHECK(cudaStreamCreateWithFlags(&handle_, flags));
+  }
+  // Lower numbers go first.
+  static Stream withPriority(int index, int priority) {
+    Stream stream;
+    stream.index_ = index;
+    WARPMETER_CHECK(cudaStreamCreateWithPriority(&stream.handle_, cudaStreamNonBlocking, priority));
+    return stream;
   }
   Stream(Stream&& other) noexcept : handle_(other.handle_), index_(other.index_) { other.handle_ = nullptr; }
   Stream& operator=(Stream&&) = delete;

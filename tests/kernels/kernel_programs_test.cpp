@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -47,7 +49,7 @@ void expectOneLine(const std::string& program, const Ended& ended, int exitCode)
   EXPECT_EQ(ended.text.find(program + ": "), 0u) << ended.text;
 }
 
-class KernelProgram : public testing::TestWithParam<const char*> {};
+class KernelProgram : public testing::TestWithParam<std::string> {};
 
 TEST_P(KernelProgram, DescribesItselfInTheNamesOfTheProject) {
   const Ended ended = standardOut(GetParam(), "--describe --json");
@@ -109,11 +111,14 @@ TEST_P(KernelProgram, RefusesWhatIsOutsideEachOptionsRange) {
   expectOneLine(GetParam(), standardError(GetParam(), "--variant nothing"), 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, KernelProgram,
-                         testing::Values("saxpy", "matmul", "copy", "copy_strided", "transpose", "fma",
-                                         "tensor", "reduce", "latency", "small_grid", "streams", "graph",
-                                         "copies", "cold_start", "driver_nvrtc", "empty", "empty_shared"),
-                         [](const auto& program) { return std::string(program.param); });
+// The names of all programs that the build knows, so that none is forgotten here.
+std::vector<std::string> programNames() {
+  std::istringstream names(WARPMETER_KERNEL_PROGRAMS);
+  return {std::istream_iterator<std::string>(names), {}};
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelProgram, testing::ValuesIn(programNames()),
+                         [](const auto& program) { return program.param; });
 
 TEST(KernelRefusal, TooLargeForTheHostsMemory) {
   for (const auto& [program, arguments] :
