@@ -134,6 +134,9 @@ std::string Report::text(const Program& program, const Arguments& arguments) con
   if (checkedValues_ > 0) {
     line("check", "passed: " + std::to_string(checkedValues_) + " values against " + checkedAgainst_);
   }
+  for (const std::string& notice : notices_) {
+    line("note", notice);
+  }
   return text;
 }
 
@@ -169,6 +172,14 @@ void Report::writeResult(JsonWriter& json, const Nvtx& nvtx) const {
     json.member(value.key, value.number);
   }
   json.endObject();
+  if (!notices_.empty()) {
+    json.key("notices");
+    json.beginArray();
+    for (const std::string& notice : notices_) {
+      json.value(notice);
+    }
+    json.endArray();
+  }
   json.key("nvtx");
   nvtx.write(json);
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/json_writer.h"
@@ -72,6 +73,8 @@ class Report {
   void copy(const Copy& copy, std::int64_t repeat = 1);
   void events(const EventPair& pair) { events_.push_back(pair); }
   void checked(std::int64_t values, std::string against);
+  // What the reader must know: why nothing was measured, whose launches are not in the list.
+  void notice(std::string text) { notices_.push_back(std::move(text)); }
 
   std::string text(const Program& program, const Arguments& arguments) const;
   std::string json(const Program& program, const Arguments& arguments, const Nvtx& nvtx) const;
@@ -94,6 +97,7 @@ class Report {
   std::vector<Value> values_;
   std::vector<CopyEntry> copies_;
   std::vector<EventPair> events_;
+  std::vector<std::string> notices_;
   std::int64_t checkedValues_ = 0;
   std::string checkedAgainst_;
 };

@@ -9,6 +9,7 @@
 
 #include "common/ceilings.h"
 #include "common/matrix_check.h"
+#include "common/optional_library.h"
 #include "common/program.h"
 #include "common/random.h"
 #include "common/report.h"
@@ -250,6 +251,24 @@ TEST(KernelReport, PercentHasItsSign) {
   report.value("sharePct", "share of it", 87.654, Unit::percent);
   EXPECT_NE(report.text(kProgram, parse({})).find("share of it             87.7 %"), std::string::npos)
       << report.text(kProgram, parse({}));
+}
+
+TEST(KernelOptionalLibrary, GivesFunctionsOrSaysWhatItLookedFor) {
+  const OptionalLibrary math("maths", {"libno_such_thing.so.1", "libm.so.6"});
+  ASSERT_TRUE(math);
+  double (*cosine)(double) = nullptr;
+  math.load(cosine, "cos");
+  EXPECT_EQ(cosine(0.0), 1.0);
+  EXPECT_THROW(math.load(cosine, "no_such_function"), Failure);
+
+  const OptionalLibrary none("nothing", {"libno_such_thing.so.2", "libno_such_thing.so.1"});
+  EXPECT_FALSE(none);
+  kernels::Run run{kProgram, parse({"--json"}), Nvtx(false), {}};
+  none.reportAbsence(run);
+  const std::string said =
+      "nothing: not found (libno_such_thing.so.2, libno_such_thing.so.1), nothing measured";
+  EXPECT_NE(run.report.text(kProgram, run.arguments).find(said), std::string::npos);
+  EXPECT_EQ(json::parse(run.report.json(kProgram, run.arguments, run.nvtx))["notices"], json::array({said}));
 }
 
 }  // namespace
