@@ -18,6 +18,7 @@
 #include <cstring>
 #include <functional>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -202,12 +203,53 @@ std::vector<T> showToWarp(const T& value) {
 
 inline void __syncthreads() { emulated::Block::running()->wait(); }
 
-inline float atomicAdd(float* to, float value) { return std::exchange(*to, *to + value); }
+// Atomics: one thread runs at a time.
+template <class T>
+T atomicAdd(T* to, std::type_identity_t<T> value) {
+  return std::exchange(*to, static_cast<T>(*to + value));
+}
 
-inline float __shfl_down_sync(unsigned, float value, unsigned offset) {
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  return emulated::showToWarp(value)[static_cast<std::size_t>(lane) % 32];
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, unsigned mask) {
   const std::size_t lane = emulated::Block::running()->thread() % 32;
-  const std::vector<float> all = emulated::showToWarp(value);
+  return emulated::showToWarp(value)[(lane ^ mask) % 32];
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, unsigned offset) {
+  const std::size_t lane = emulated::Block::running()->thread() % 32;
+  const std::vector<T> all = emulated::showToWarp(value);
+  return lane >= offset ? all[lane - offset] : value;
+}
+template <class T>
+T __shfl_down_sync(unsigned, T value, unsigned offset) {
+  const std::size_t lane = emulated::Block::running()->thread() % 32;
+  const std::vector<T> all = emulated::showToWarp(value);
   return lane + offset < 32 ? all[lane + offset] : value;
+}
+inline unsigned __ballot_sync(unsigned, int holds) {
+  const std::vector<int> all = emulated::showToWarp(holds);
+  unsigned lanes = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    lanes |= (all[lane] != 0 ? 1u : 0u) << lane;
+  }
+  return lanes;
+}
+
+inline int __ffs(unsigned bits) { return bits == 0 ? 0 : std::countr_zero(bits) + 1; }
+inline int __popc(unsigned bits) { return std::popcount(bits); }
+
+// Loads and stores that no cache is to keep.
+template <class T>
+T __ldcs(const T* from) {
+  return *from;
+}
+template <class T>
+void __stcs(T* to, T value) {
+  *to = value;
 }
 
 inline void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes) {
