@@ -7,7 +7,7 @@
 #include "api_list.h"
 #include "callbacks.h"
 #include "clock.h"
-#include "exact_host.h"
+#include "counters_host.h"
 #include "record_sizes.h"
 #include "worker.h"
 
@@ -297,7 +297,7 @@ bool runAttachSteps(Session& session) noexcept {
   }
   session.header->injectionDoneNs = realtimeNs();  // before the status makes it valid
   session.setStatus(wire::GuestStatus::recording, nullptr);
-  beginExactMode(session);
+  beginCounters(session);
   return true;
 }
 

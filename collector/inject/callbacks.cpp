@@ -9,6 +9,7 @@
 #include "own_records.h"
 #include "session.h"
 #include "warpmeter/counters_guest/exact.h"
+#include "warpmeter/counters_guest/pc.h"
 
 namespace warpmeter::inject {
 namespace {
@@ -72,10 +73,12 @@ void onResource(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
       appendMark(kContextCreated, contextIdOf(resource.context), 0, 0);
+      counters::pcContextCreated(resource.context);
       installExitHook();
       break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
       appendMark(kContextDestroyed, contextIdOf(resource.context), 0, 0);
+      counters::pcContextEnds(resource.context);
       break;
     case CUPTI_CBID_RESOURCE_MODULE_LOADED:
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING: {
@@ -86,7 +89,11 @@ void onResource(CUpti_CallbackId id, const CUpti_ResourceData& resource) {
                  module->cubinSize);
       // A name's address may mean another kernel once the next module lies there.
       if (!loaded) gSession.names.newGeneration();
-      if (loaded) counters::exactModuleLoaded();
+      if (!loaded) counters::pcModuleUnloads(resource.context);
+      if (loaded) {
+        counters::exactModuleLoaded();
+        counters::pcModuleLoaded(module->pCubin, module->cubinSize);
+      }
       break;
     }
     default:
@@ -107,6 +114,7 @@ void onState(CUpti_CallbackId id, const CUpti_StateData& state) {
 void onApi(const CUpti_CallbackData& call) {
   if (call.callbackSite != CUPTI_API_ENTER) return;
   counters::exactContextEnds();
+  counters::pcResetComes();
   gSession.cupti.functions.cuptiActivityFlushAll(0);
 }
 

@@ -8,6 +8,7 @@
 #include "own_records.h"
 #include "session.h"
 #include "warpmeter/counters_guest/exact.h"
+#include "warpmeter/counters_guest/pc.h"
 #include "worker.h"
 
 namespace warpmeter::inject {
@@ -35,6 +36,7 @@ void onExit(int status, void*) noexcept {
   stopFlushing();
   if (session.attached.load(std::memory_order_acquire) != 0) {
     counters::exactAtExit();
+    counters::pcAtExit();
     const std::int64_t start = monotonicNs();
     session.cupti.functions.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     readDropCounter();

@@ -7,6 +7,7 @@
 #include "own_records.h"
 #include "session.h"
 #include "warpmeter/counters_guest/exact.h"
+#include "warpmeter/counters_guest/pc.h"
 
 namespace warpmeter::inject {
 namespace {
@@ -23,6 +24,7 @@ void inChild() noexcept {
   tOwn.tid = 0;
   tOwn.busy = false;
   counters::exactForget();
+  counters::pcForget();
   resetExitHook();
   // CUDA cannot be used after a fork, so CUPTI's state in this child is of no interest. But a parent that had used
   // NVTX alone has left the child free to begin with CUDA, as fork servers of worker processes do.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "warpmeter/wire/handshake.h"
+#include "warpmeter/wire/pc.h"
 
 namespace warpmeter::inject {
 namespace {
@@ -50,6 +51,12 @@ bool readNumber(const char* text, std::uint32_t& value) {
   return *text == 0;
 }
 
+std::uint32_t readPeriod(const char* text) {
+  std::uint32_t value = 0;
+  if (equal(text, "auto")) return wire::kPcAutoPeriod;
+  return readNumber(text, value) && value >= wire::kPcLeastPeriod && value <= wire::kPcMostPeriod ? value : 0;
+}
+
 std::uint32_t readMilliseconds(const char* text) {
   std::uint32_t value = 0;
   if (!readNumber(text, value) || value == 0) return kDefaultFlushMs;
@@ -88,6 +95,10 @@ bool readOptions(Options& options) noexcept {
   }
   if (const char* exact = std::getenv(wire::kEnvExact)) {
     if (!readNumber(exact, options.exactLaunches)) options.exactLaunches = 0;
+  }
+  if (const char* pc = std::getenv(wire::kEnvPc)) options.pcPeriod = readPeriod(pc);
+  if (const char* size = std::getenv(wire::kEnvPcBufferMiB)) {
+    if (!readNumber(size, options.pcBufferMiB) || options.pcBufferMiB > 4096) options.pcBufferMiB = 0;
   }
   if (const char* kinds = std::getenv(kEnvKinds)) options.features = parseFeatures(kinds);
   return true;

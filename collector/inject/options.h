@@ -28,6 +28,8 @@ struct Options {
   wire::ApiMode api = wire::ApiMode::work;
   LatencyChoice latency = LatencyChoice::off;
   std::uint32_t exactLaunches = 0;  // per kernel and configuration; 0 = no exact mode
+  std::uint32_t pcPeriod = 0;       // 0 = no PC sampling; else wire::kPcAutoPeriod or n of a period of 2^n cycles
+  std::uint32_t pcBufferMiB = 0;    // of its hardware buffer; 0 = ours
   std::uint32_t features = ~0u;     // bit per Feature
   bool wants(Feature feature) const { return (features >> static_cast<unsigned>(feature) & 1) != 0; }
 };

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "session.h"
 #include "warpmeter/counters_guest/exact.h"
+#include "warpmeter/counters_guest/pc.h"
 
 namespace warpmeter::inject {
 namespace {
@@ -39,7 +40,10 @@ void* work(void*) {
     const bool attached = session.attached.load(std::memory_order_relaxed) != 0;
     if (attached && monotonicNs() >= nextFlushNs) {
       if (session.lentBuffers.load(std::memory_order_relaxed) != 0) flush(session);
-      if (session.stopping.load(std::memory_order_relaxed) == 0) counters::exactTick();
+      if (session.stopping.load(std::memory_order_relaxed) == 0) {
+        counters::exactTick();
+        counters::pcTick();
+      }
       nextFlushNs = monotonicNs() + periodNs;
     }
     session.header->threadCpuNs.store(static_cast<std::uint64_t>(nowNs(CLOCK_THREAD_CPUTIME_ID)),

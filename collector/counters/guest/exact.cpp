@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpmeter/counters_guest/exact.h"
 
-#include <time.h>
-
 #include <cstdio>
 #include <cstring>
 
+#include "clock.h"
 #include "exact_session.h"
 #include "kernel_table.h"
 #include "launch.h"
+#include "reasons.h"
 
 namespace warpmeter::counters {
 namespace {
@@ -61,33 +61,6 @@ void endTurn() noexcept { gExact.turn.store(0, std::memory_order_seq_cst); }
 void add(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
   counter.fetch_add(n, std::memory_order_relaxed);
 }
-void pauseMicroseconds(long us) noexcept {
-  const timespec pause{0, us * 1000};
-  nanosleep(&pause, nullptr);
-}
-
-const char* reasonOf(CUptiResult result) noexcept {
-  switch (result) {
-    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-      return "no_permission";
-    case CUPTI_ERROR_HARDWARE_BUSY:
-    case CUPTI_ERROR_INVALID_OPERATION:
-    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
-      return "counters_busy";
-    case CUPTI_ERROR_NOT_SUPPORTED:
-    case CUPTI_ERROR_NOT_COMPATIBLE:
-    case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
-    case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_INVALID_CHIP_NAME:
-      return "unsupported_chip";
-    default:
-      return "not_recorded";
-  }
-}
 
 void end(const char* reason, const char* text, CUptiResult result) noexcept {
   if (gExact.phase.exchange(Phase::ended, std::memory_order_seq_cst) == Phase::ended) return;
@@ -99,13 +72,8 @@ void end(const char* reason, const char* text, CUptiResult result) noexcept {
 }
 
 void endBy(const StepFailure& failure) noexcept {
-  const char* meaning = nullptr;
-  if (gExact.functions.cuptiGetResultString != nullptr) {
-    gExact.functions.cuptiGetResultString(failure.result, &meaning);
-  }
   char text[sizeof wire::ExactArea::reasonText];
-  std::snprintf(text, sizeof text, "%s failed: %s (CUPTI error %d)", failure.step,
-                meaning == nullptr ? "?" : meaning, failure.result);
+  describe(failure, gExact.functions.cuptiGetResultString, text, sizeof text);
   end(reasonOf(failure.result), text, failure.result);
 }
 

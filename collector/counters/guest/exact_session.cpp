@@ -2,22 +2,17 @@
 #include "exact_session.h"
 
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
 
+#include "clock.h"
+
 namespace warpmeter::counters {
 namespace {
 
 constexpr std::uint32_t kMaxMetrics = 64;
-
-std::int64_t now(clockid_t clock) noexcept {
-  timespec t{};
-  clock_gettime(clock, &t);
-  return std::int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
-}
 
 // CUPTI's parameter structures say their own size.
 #define WARPMETER_PARAMS(Type, name) \
@@ -37,9 +32,6 @@ std::uint32_t namesOf(const wire::Configurations& all, const wire::Configuration
 }
 
 }  // namespace
-
-std::int64_t realtimeNow() noexcept { return now(CLOCK_REALTIME); }
-std::int64_t monotonicNow() noexcept { return now(CLOCK_MONOTONIC); }
 
 ExactSession::Opened ExactSession::open(const RangeFunctions& functions, const ExactHost& host,
                                         CUcontext context, std::uint32_t configuration,
@@ -110,7 +102,7 @@ bool ExactSession::prepareImage(StepFailure& failure, bool& noSlot) noexcept {
     if (failure.result != CUPTI_SUCCESS) return false;
     imageBytes_ = size.counterDataSize;
     bytes = (sizeof(wire::RangedImageRecord) + imageBytes_ + 7) / 8 * 8;
-    if (bytes <= kImageSlotBytes) break;
+    if (bytes <= kSlotBytes) break;
   }
   if (capacity_ == 0) {
     failure = {"counter data image larger than 4 MiB", CUPTI_ERROR_OUT_OF_MEMORY};

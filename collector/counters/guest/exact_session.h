@@ -6,14 +6,10 @@
 #include <cstdint>
 
 #include "range_functions.h"
+#include "reasons.h"
 #include "warpmeter/counters_guest/exact.h"
 
 namespace warpmeter::counters {
-
-struct StepFailure {
-  const char* step = nullptr;  // nullptr = none
-  CUptiResult result = CUPTI_SUCCESS;
-};
 
 class ExactSession {
  public:
@@ -52,14 +48,11 @@ class ExactSession {
   CUpti_RangeProfiler_Object* object_ = nullptr;
   CUcontext context_ = nullptr;
   std::uint32_t configuration_ = 0, capacity_ = 0;
-  ImageSlot slot_;
+  Slot slot_;
   wire::RangedImageRecord* record_ = nullptr;  // in the slot
   std::uint8_t* image_ = nullptr;              // behind it
   std::uint64_t imageBytes_ = 0;
   std::int64_t pushedNs_ = 0;
 };
-
-std::int64_t realtimeNow() noexcept;
-std::int64_t monotonicNow() noexcept;
 
 }  // namespace warpmeter::counters

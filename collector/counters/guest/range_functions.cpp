@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "range_functions.h"
 
-#include <dlfcn.h>
-
-#include <cstddef>
-#include <cstring>
+#include "symbols.h"
 
 namespace warpmeter::counters {
 namespace {
 
-struct Entry {
-  const char* name;
-  std::size_t offset;
-};
-constexpr Entry kEntries[] = {
+constexpr Symbol kSymbols[] = {
 #define WARPMETER_ENTRY(name) {#name, offsetof(RangeFunctions, name)},
     WARPMETER_RANGE_FUNCTIONS(WARPMETER_ENTRY)
 #undef WARPMETER_ENTRY
@@ -22,15 +15,7 @@ constexpr Entry kEntries[] = {
 }  // namespace
 
 const char* loadRangeFunctions(RangeFunctions& functions, const char* libraryPath) noexcept {
-  void* handle = dlopen(libraryPath, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  if (handle == nullptr) return libraryPath;
-  auto* table = reinterpret_cast<char*>(&functions);
-  for (const Entry& entry : kEntries) {
-    void* symbol = dlsym(handle, entry.name);
-    if (symbol == nullptr) return entry.name;
-    std::memcpy(table + entry.offset, &symbol, sizeof symbol);
-  }
-  return nullptr;
+  return loadSymbols(&functions, kSymbols, libraryPath);
 }
 
 }  // namespace warpmeter::counters

@@ -21,6 +21,8 @@ inline constexpr char kEnvApi[] = "WARPMETER_API";              // work, all, no
 inline constexpr char kEnvFlushMs[] = "WARPMETER_FLUSH_MS";
 inline constexpr char kEnvLaunchLatency[] = "WARPMETER_LAUNCH_LATENCY";  // "1", "force"
 inline constexpr char kEnvExact[] = "WARPMETER_EXACT";          // launches to measure per kernel and configuration
+inline constexpr char kEnvPc[] = "WARPMETER_PC";                // PC sampling: "auto", or n of a period of 2^n cycles
+inline constexpr char kEnvPcBufferMiB[] = "WARPMETER_PC_BUFFER_MIB";  // size of its hardware buffer, for measurements
 inline constexpr char kEnvCuptiPath[] = "WARPMETER_CUPTI";      // the libcupti to use; no other is tried then
 
 struct Hello {

@@ -22,6 +22,8 @@ enum class OwnKind : std::uint32_t {
   nvtxThreadName,     // text = name of thread `rangeId`
   mark,
   rangedImage,        // exact.h: a counter data image with its launches
+  pcBatch,            // pc.h: samples of instruction pointers
+  cubin,              // pc.h: a piece of an image of code
 };
 
 struct OwnHeader {

@@ -20,14 +20,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "warpmeter/counters_guest/slots.h"
 #include "warpmeter/wire/exact.h"
 
 namespace warpmeter::counters {
-
-struct ImageSlot {
-  std::byte* start = nullptr;  // nullptr: there was none
-  std::uint32_t index = 0;
-};
 
 // What the mode needs of the process it is in. Functions may be called on any thread.
 struct ExactHost {
@@ -35,13 +31,11 @@ struct ExactHost {
   CUpti_SubscriberHandle subscriber = nullptr;
   const char* libraryPath = "";                                   // of the libcupti in use
   std::uint32_t launchesPerKernel = 0;                            // 0 = off
-  ImageSlot (*takeSlot)(std::uint64_t bytes) noexcept = nullptr;  // at least `bytes`, zero
-  void (*giveSlot)(ImageSlot slot,
-                   std::uint64_t bytes) noexcept = nullptr;  // to the recorder; 0 bytes: nothing in it
+  TakeSlot takeSlot = nullptr;
+  GiveSlot giveSlot = nullptr;
   void (*runBeforeExit)() noexcept =
       nullptr;  // the driver has its exit handlers by now: put ours before them
 };
-inline constexpr std::uint64_t kImageSlotBytes = std::uint64_t{4} << 20;  // the largest slot there is
 
 // Switches the callbacks on. Called once, after the recording was attached; does nothing with
 // launchesPerKernel 0.

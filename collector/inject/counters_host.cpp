@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exact_host.h"
+#include "counters_host.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -7,14 +7,15 @@
 #include "clock.h"
 #include "exit_hooks.h"
 #include "warpmeter/counters_guest/exact.h"
+#include "warpmeter/counters_guest/pc.h"
 #include "warpmeter/wire/exact.h"
 
 namespace warpmeter::inject {
 namespace {
 
-static_assert(counters::kImageSlotBytes == wire::kClassBytes[wire::kClassCount - 1]);
+static_assert(counters::kSlotBytes == wire::kClassBytes[wire::kClassCount - 1]);
 
-counters::ImageSlot takeSlot(std::uint64_t bytes) noexcept {
+counters::Slot takeSlot(std::uint64_t bytes) noexcept {
   Session& session = gSession;
   int wanted = 0;
   while (wanted < wire::kClassCount - 1 && wire::kClassBytes[wanted] < bytes) ++wanted;
@@ -30,11 +31,13 @@ counters::ImageSlot takeSlot(std::uint64_t bytes) noexcept {
   return {static_cast<std::byte*>(session.memory.base) + session.slots[slot].offset, index};
 }
 
-void giveSlot(counters::ImageSlot slot, std::uint64_t bytes) noexcept {
+void giveSlot(counters::Slot slot, std::uint64_t bytes) noexcept {
   gSession.complete(slot.index, bytes);
 }
 
-}  // namespace
+std::uint64_t nameOf(const char* text, std::uint64_t bytes) noexcept {
+  return gSession.names.ofText(wire::StringKind::name, text, bytes);
+}
 
 void beginExactMode(Session& session) noexcept {
   if (session.options.exactLaunches == 0) return;
@@ -47,6 +50,26 @@ void beginExactMode(Session& session) noexcept {
   host.giveSlot = giveSlot;
   host.runBeforeExit = installExitHook;
   counters::exactBegin(host);
+}
+
+void beginPcSampling(Session& session) noexcept {
+  if (session.options.pcPeriod == 0) return;
+  counters::PcHost host;
+  host.period = session.options.pcPeriod;
+  host.bufferMiB = session.options.pcBufferMiB;
+  host.cuptiVersion = session.cupti.version;
+  host.libraryPath = session.cupti.path;
+  host.takeSlot = takeSlot;
+  host.giveSlot = giveSlot;
+  host.nameOf = nameOf;
+  counters::pcBegin(host);
+}
+
+}  // namespace
+
+void beginCounters(Session& session) noexcept {
+  beginExactMode(session);
+  beginPcSampling(session);
 }
 
 }  // namespace warpmeter::inject
