@@ -96,6 +96,7 @@ std::span<const LossInfo> ProfileView::losses() const { return data_->losses; }
 std::span<const SelfCostInfo> ProfileView::selfCosts() const { return data_->selfCosts; }
 std::span<const SampleSeries> ProfileView::samples() const { return data_->samples; }
 std::span<const ViewRanged> ProfileView::ranged() const { return data_->ranged; }
+std::span<const ViewPc> ProfileView::pcSamples() const { return data_->pcSamples; }
 std::span<const NameId> ProfileView::domains() const { return data_->domains; }
 std::string_view ProfileView::name(NameId id) const { return data_->names.text(id); }
 NameId ProfileView::findName(std::string_view text) const { return data_->names.find(text); }

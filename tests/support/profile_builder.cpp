@@ -54,7 +54,7 @@ class DslWriter {
         {"mark", &DslWriter::mark},       {"loss", &DslWriter::loss},
         {"cost", &DslWriter::cost},       {"stream", &DslWriter::stream},
         {"ceiling", &DslWriter::ceiling}, {"sampleset", &DslWriter::sampleSet},
-        {"samples", &DslWriter::samples}};
+        {"samples", &DslWriter::samples}, {"pc", &DslWriter::pc}};
     const auto verb = kVerbs.find(l.word(0));
     if (verb == kVerbs.end()) throw BadLine("unknown verb: " + l.word(0));
     return (this->*verb->second)(l);
@@ -298,6 +298,12 @@ class DslWriter {
                          static_cast<std::int64_t>(values.size()),
                          packSamples(from, ends, values)};
     return one(packed);
+  }
+
+  Result<void> pc(const DslLine& l) {
+    return one(PcSamples{makeGlobalPid(l.process(1).first).value, l.word(2), l.time(3),
+                         "smsp__pcsamp_warps_issue_stalled_" + l.word(4), l.time(5), l.text("file").value_or(""),
+                         l.number("line", kNull)});
   }
 
   ProfileWriter& writer_;

@@ -7,6 +7,8 @@
 
 namespace warpmeter::analyzer {
 
+inline constexpr double kNormal95 = 1.959964;  // 97.5 % quantile of the normal distribution
+
 // 97.5 % quantile of Student's t. Within 0.2 % of the tables from 1 degree of freedom on.
 double studentQuantile(double degrees);
 

@@ -55,6 +55,7 @@ struct ProfileView::Data {
   std::vector<SelfCostInfo> selfCosts;
   std::vector<SampleSeries> samples;
   std::vector<ViewRanged> ranged;
+  std::vector<ViewPc> pcSamples;
   std::vector<NameId> domains{0};
   NameTable names;
   TimeRange range;
@@ -82,6 +83,7 @@ struct ProfileView::Data {
         selfCosts(o.selfCosts),
         samples(o.samples),
         ranged(o.ranged),
+        pcSamples(o.pcSamples),
         domains(o.domains),
         names(o.names),
         range(o.range),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampled series and values of single launches. Read whole each time: rows of a growing file arrive in no
+// Sampled series, values of single launches and samples of instructions. Read whole each time: rows of a growing file arrive in no
 // order.
 #include <algorithm>
 #include <map>
@@ -50,6 +50,7 @@ struct GrowingSeries {
 Result<void> Builder::readCounters(const LoadOptions& options) {
   data_->samples.clear();
   data_->ranged.clear();
+  data_->pcSamples.clear();
   for (std::uint32_t source = 0; source < data_->sources.size(); ++source) {
     const ProfileReader& reader = *data_->sources[source].reader;
     auto sets = reader.sampleSets();
@@ -81,6 +82,14 @@ Result<void> Builder::readCounters(const LoadOptions& options) {
       if (isNull(v.globalPid) || isNull(v.correlationId)) continue;
       data_->ranged.push_back({processOf(source, v.globalPid), data_->names.intern(v.metric), v.correlationId,
                                v.configuration, v.value});
+    }
+    auto pcs = reader.pcSamples();
+    if (!pcs) return pcs.error();
+    for (const PcSamples& p : *pcs) {
+      if (p.samples <= 0) continue;
+      data_->pcSamples.push_back({isNull(p.globalPid) ? kNone : processOf(source, p.globalPid),
+                                  data_->names.intern(p.function), data_->names.intern(p.stallReason),
+                                  p.file.empty() ? 0 : data_->names.intern(p.file), p.pcOffset, p.samples, p.line});
     }
     if (options.progress) {
       options.progress(kCountersFrom + (1 - kCountersFrom) * static_cast<double>(source + 1) /

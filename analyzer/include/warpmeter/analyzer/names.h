@@ -48,12 +48,13 @@ inline constexpr std::array<NamedText, 7> kLimiters{{{"warps", "warps"},
                                                      {"cluster", "cluster"},
                                                      {"grid", "grid"}}};
 
-enum class Provenance : std::uint8_t { sampledExclusive, sampledFit, ranged, imported, computed };
-inline constexpr std::array<NamedText, 5> kProvenances{{{"sampled_exclusive", "sampled while it ran alone"},
+enum class Provenance : std::uint8_t { sampledExclusive, sampledFit, ranged, imported, computed, pcSampled };
+inline constexpr std::array<NamedText, 6> kProvenances{{{"sampled_exclusive", "sampled while it ran alone"},
                                                         {"sampled_fit", "fitted to samples"},
                                                         {"ranged", "measured launch by launch"},
                                                         {"imported", "imported"},
-                                                        {"computed", "computed"}}};
+                                                        {"computed", "computed"},
+                                                        {"pc_sampled", "instructions sampled"}}};
 
 enum class Reason : std::uint8_t {
   noPermission,

@@ -143,6 +143,7 @@ class ProfileView {
   std::span<const SelfCostInfo> selfCosts() const;
   std::span<const SampleSeries> samples() const;    // by source, then set
   std::span<const ViewRanged> ranged() const;
+  std::span<const ViewPc> pcSamples() const;
   std::span<const NameId> domains() const;  // NVTX domains; [0] is the default domain, name 0
 
   std::string_view name(NameId id) const;

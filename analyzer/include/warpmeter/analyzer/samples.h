@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter data of a ProfileView: sampled series, one per GPU and set of metrics, and values of single
-// launches.
+// Counter data of a ProfileView: sampled series, one per GPU and set of metrics, values of single launches, and
+// samples of instructions.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "warpmeter/analyzer/lanes.h"
+#include "warpmeter/profile/ids.h"
 
 namespace warpmeter::analyzer {
 
@@ -29,6 +30,15 @@ struct ViewRanged {
   NameId metric = 0;  // CUPTI's name
   std::int64_t correlation = 0, configuration = 0;
   double value = 0;
+};
+
+// Samples of one instruction for one stall reason, summed over the run. function: the mangled name, as
+// KernelFunction::key where it is a kernel.
+struct ViewPc {
+  std::uint32_t process = kNone;
+  NameId function = 0, reason = 0;  // reason: CUPTI's name
+  NameId file = 0;                  // 0 = no line information
+  std::int64_t pcOffset = 0, samples = 0, line = kNull;
 };
 
 }  // namespace warpmeter::analyzer
