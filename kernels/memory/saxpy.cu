@@ -21,6 +21,36 @@ __global__ void saxpyGridStrideKernel(long long n, float a, const float* x, floa
   }
 }
 
+constexpr int kVectors = 2;  // of 16 bytes, of x and of y: 64 bytes of each thread on their way
+
+// All loads of a thread are under way before its first store; the last n % 4 elements are the first block's.
+__global__ void saxpyVectorKernel(long long n, float a, const float* x, float* y) {
+  const auto* const xVectors = reinterpret_cast<const float4*>(x);
+  auto* const yVectors = reinterpret_cast<float4*>(y);
+  const long long first = static_cast<long long>(blockIdx.x) * blockDim.x * kVectors + threadIdx.x;
+  float4 ofX[kVectors] = {};
+  float4 ofY[kVectors] = {};
+#pragma unroll
+  for (int j = 0; j < kVectors; ++j) {
+    if (first + j * blockDim.x < n / 4) {
+      ofX[j] = xVectors[first + j * blockDim.x];
+      ofY[j] = yVectors[first + j * blockDim.x];
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < kVectors; ++j) {
+    if (first + j * blockDim.x < n / 4) {
+      yVectors[first + j * blockDim.x] = make_float4(a * ofX[j].x + ofY[j].x, a * ofX[j].y + ofY[j].y,
+                                                     a * ofX[j].z + ofY[j].z, a * ofX[j].w + ofY[j].w);
+    }
+  }
+  if (blockIdx.x == 0) {
+    for (long long i = n / 4 * 4 + threadIdx.x; i < n; i += blockDim.x) {
+      y[i] = a * x[i] + y[i];
+    }
+  }
+}
+
 namespace {
 
 using namespace warpmeter::kernels;
@@ -28,10 +58,12 @@ using namespace warpmeter::kernels;
 const Program kProgram{
     "saxpy",
     "y = a x + y: 2 floating-point operations for 12 bytes, so the memory decides",
-    {"saxpyKernel", "saxpyGridStrideKernel"},
-    {{"element", "one thread for each element", "warps", "dram"},
-     {"grid-stride", "a grid of 8 blocks for each SM walks over the vector", "warps", "dram"}},
-    measuredOptions({{"n", 1 << 24, 1, 1LL << 40, "elements of each vector"},
+    {"saxpyKernel", "saxpyGridStrideKernel", "saxpyVectorKernel"},
+    {{"element", "one thread for each element", "warps", "dram", "fp32", "mixed"},
+     {"grid-stride", "a grid of 8 blocks for each SM walks over the vector", "warps", "dram", "fp32",
+      "mixed"},
+     {"vector", "two loads of 16 bytes from each vector in each thread", "warps", "dram", "fp32", "mixed"}},
+    measuredOptions({{"n", 1 << 25, 1, 1LL << 40, "elements of each vector"},
                      {"block", 256, 1, 1024, "threads in a block"}},
                     100, 0),
     {"--n", "1003"}};
@@ -40,19 +72,24 @@ constexpr float kA = 0.75f;
 
 void saxpy(Run& run) {
   const std::int64_t n = run.arguments["n"];
-  const bool gridStride = run.arguments.variant() == "grid-stride";
+  const std::string& variant = run.arguments.variant();
+  const bool vector = variant == "vector";
+  const auto kernel = vector                     ? saxpyVectorKernel
+                      : variant == "grid-stride" ? saxpyGridStrideKernel
+                                                 : saxpyKernel;
+  const char* name = vector                     ? "saxpyVectorKernel"
+                     : variant == "grid-stride" ? "saxpyGridStrideKernel"
+                                                : "saxpyKernel";
   const auto vectorBytes = n * static_cast<std::int64_t>(sizeof(float));
   requireHostMemory(3 * vectorBytes, "--n " + std::to_string(n));
   const auto block = static_cast<unsigned>(run.arguments["block"]);
-  unsigned grid = blocksFor(n, block);
+  unsigned grid = blocksFor(n, vector ? 4LL * kVectors * block : block);
 
   openDevice(run);
   requireDeviceMemory(2 * vectorBytes, "--n " + std::to_string(n));
-  if (gridStride) {
+  if (variant == "grid-stride") {
     grid = std::min(grid, 8u * static_cast<unsigned>(deviceAttribute(run, cudaDevAttrMultiProcessorCount)));
   }
-  const auto kernel = gridStride ? saxpyGridStrideKernel : saxpyKernel;
-  const char* name = gridStride ? "saxpyGridStrideKernel" : "saxpyKernel";
   requireBlock(kernel, block);
 
   Random random(run.arguments["seed"]);

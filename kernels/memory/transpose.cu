@@ -4,21 +4,22 @@
 #include "common/measure.h"
 #include "common/random.h"
 
-constexpr int kSide = 32;  // of a tile: as many columns as a warp has threads
+// Of a tile. Rows of 64 words are 256 bytes on their way from and to neighbouring places in memory; with the
+// block below a thread has 16 elements under way.
+constexpr int kSide = 64;
 
 // A thread's elements of a tile: rows of them below one another, in steps of kSide / rows. Outside the matrix
-// 0.
+// they are copies of its last ones: loads without a condition are all under way before the first is used.
 template <int rows>
 struct Elements {
   static constexpr int kStep = kSide / rows;
   float value[rows];
 
-  // All loads are under way before the first value is used.
   __device__ void load(int n, const float* __restrict__ from, int row, int column) {
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      const bool inside = row + j * kStep < n && column < n;
-      value[j] = inside ? from[static_cast<long long>(row + j * kStep) * n + column] : 0.0f;
+      const long long clamped = row + j * kStep < n ? row + j * kStep : n - 1;
+      value[j] = from[clamped * n + (column < n ? column : n - 1)];
     }
   }
 };
@@ -86,11 +87,14 @@ const Program kProgram{
     "transpose",
     "turns a matrix: scattered writes, a tile in shared memory with bank conflicts, the tile without them",
     {"transposeNaiveKernel", "transposeTiledKernel", "transposePaddedKernel"},
-    {{"naive", "every thread of a warp writes into another row: 32 sectors for 128 bytes", "warps", "l2"},
-     {"tiled", "whole rows are written, but a column of the tile lies in one bank", "warps", "l1"},
-     {"padded", "a 33rd column in the tile spreads its columns over all banks", "warps", "dram"}},
+    {{"naive", "every thread of a warp writes into another row: 32 sectors for 128 bytes", "registers",
+      "latency", "", "mixed"},
+     {"tiled", "whole rows are written, but a column of the tile lies in one bank", "registers", "l1", "",
+      "mixed"},
+     {"padded", "a 65th column in the tile spreads its columns over all banks", "registers", "dram", "",
+      "mixed"}},
     measuredOptions({{"n", 8192, 1, 131072, "rows and columns"},
-                     {"block", 128, 128, 1024, "threads in a block: 128, 256, 512 or 1024"}},
+                     {"block", 256, 256, 1024, "threads in a block: 256, 512 or 1024"}},
                     50, 1),
     {"--n", "70"}};
 
@@ -105,17 +109,15 @@ Kernel kernelOf(const std::string& variant) {
 
 Kernel chosenKernel(const Arguments& arguments) {
   switch (arguments["block"]) {
-    case 128:
-      return kernelOf<8>(arguments.variant());
     case 256:
-      return kernelOf<4>(arguments.variant());
+      return kernelOf<16>(arguments.variant());
     case 512:
-      return kernelOf<2>(arguments.variant());
+      return kernelOf<8>(arguments.variant());
     case 1024:
-      return kernelOf<1>(arguments.variant());
+      return kernelOf<4>(arguments.variant());
     default:
       throw Failure{kExitUsage, "--block " + std::to_string(arguments["block"]) +
-                                    " is not allowed, there is: 128, 256, 512, 1024"};
+                                    " is not allowed, there is: 256, 512, 1024"};
   }
 }
 

@@ -153,7 +153,7 @@ TEST(KernelRefusal, SizesThatAKernelCannotTake) {
                 "--block 48 is not allowed, it must be a multiple of 32"},
            Case{"reduce", "--block 96", "--block 96 is not allowed, it must be a power of two"},
            Case{"tensor", "--n 300", "--n 300 is not allowed, it must be a multiple of 256"},
-           Case{"transpose", "--block 192", "--block 192 is not allowed, there is: 128, 256, 512, 1024"},
+           Case{"transpose", "--block 192", "--block 192 is not allowed, there is: 256, 512, 1024"},
        }) {
     const Ended ended = standardError(program, arguments);
     expectOneLine(program, ended, 2);
