@@ -15,6 +15,14 @@ constexpr int kMaxFailuresInRow = 3;  // then the GPU is given up
 constexpr int kEmptyBursts = 2;       // of one set: then it is given up
 constexpr int kCoreEmptyBursts = 3;   // in a row: then the session is opened again
 
+// The first column is sm__cycles_active.
+bool sawWork(const SampleBlock& block) {
+  for (std::size_t i = 0; i < block.values.size(); i += block.columns) {
+    if (block.values[i] > 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 GpuSampler::GpuSampler(std::uint32_t gpu, PmDevice& device, MetricHost& host, MessageSink& sink,
@@ -91,7 +99,7 @@ void GpuSampler::addGroup(MetricGroup metrics) {
 void GpuSampler::loadAllGroups() {
   if (allGroups_) return;
   allGroups_ = true;
-  std::vector<MetricGroup> all = buildGroups(host_);
+  std::vector<MetricGroup> all = buildGroups(host_, options_.links);
   for (std::size_t i = 1; i < all.size(); ++i) addGroup(std::move(all[i]));
   budget_.borrow(newlySpentNs());
 }
@@ -143,7 +151,9 @@ PmStatus GpuSampler::configure(std::int64_t fromNs) {
   configured_ = true;
   const std::int64_t cost = newlySpentNs();
   budget_.borrow(cost);
-  turns_.changed(clock_.nowNs(), clock_.nowNs() - fromNs, cost);
+  const auto sets =
+      std::ranges::count_if(group.metrics.sets, [](const MetricSet& s) { return s.weight > 0; });
+  turns_.changed(clock_.nowNs(), clock_.nowNs() - fromNs, cost, static_cast<std::size_t>(sets));
   return {};
 }
 
@@ -184,6 +194,7 @@ PmStatus GpuSampler::burst() {
   const DecodeResult decoded = device_.decode(block_);
   encoder_.add(block_);
   const std::size_t samples = block_.samples();
+  if (sawWork(block_)) turns_.sawWork();
   ++stats_.bursts;
   set.samples += samples;
   set.cost.measured(samples, clock_.threadCpuNs() - cpu - fixedNs, fixedNs);
@@ -211,7 +222,7 @@ PmStatus GpuSampler::burst() {
   return {};
 }
 
-// On an H200 a set with counters of PCIe and NVLink gave nothing, and after it no other set of its
+// On an H200 without a link counters of NVLink gave nothing, and after them no other set of their
 // configuration did, until the session was opened again. So that is done, and a set that gives nothing twice
 // is not asked any more.
 void GpuSampler::gaveNothing(std::size_t index) {

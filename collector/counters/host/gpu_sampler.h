@@ -24,6 +24,7 @@ namespace warpmeter::sampler {
 struct GpuSamplerOptions {
   double cores = 0.5;
   bool verbose = false;
+  bool links = true;  // the GPU may have an NVLink that is up
 };
 
 // What the sampler said about itself, for --verbose and tests.

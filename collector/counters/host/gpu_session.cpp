@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cupti_pm_device.h"
+#include "nvlink.h"
 
 namespace warpmeter::sampler {
 namespace {
@@ -44,7 +45,7 @@ void sampleGpu(const Cupti& cupti, const GpuDevice& gpu, std::uint32_t number, M
     if (verbose) fmt::print(stderr, "sampler: {} failed: {}\n", status.call, resultText(cupti, status.code));
     return explainFailure(cupti, status, chip);
   };
-  GpuSampler(number, device, host, sink, clock, {cores, verbose}, explainIt).run();
+  GpuSampler(number, device, host, sink, clock, {cores, verbose, mayHaveNvlink(gpu.uuid)}, explainIt).run();
 }
 
 }  // namespace warpmeter::sampler

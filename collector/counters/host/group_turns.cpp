@@ -3,14 +3,17 @@
 
 namespace warpmeter::sampler {
 
-void GroupTurns::changed(std::int64_t nowNs, std::int64_t wallNs, std::int64_t cpuNs) {
+void GroupTurns::changed(std::int64_t nowNs, std::int64_t wallNs, std::int64_t cpuNs, std::size_t sets) {
   sinceNs_ = nowNs;
   changeWallNs_ = wallNs;
   changeCpuNs_ = cpuNs;
   stayCpuNs_ = 0;
+  sets_ = sets;
+  bursts_ = 0;
 }
 
 bool GroupTurns::over(std::int64_t nowNs) const {
+  if (bursts_ < kLeastBursts * sets_) return false;
   const std::int64_t stayed = nowNs - sinceNs_;
   if (!asked_) return stayed + changeWallNs_ >= kFirstStayNs;
   // The change and the stay together are the whole.
@@ -20,7 +23,7 @@ bool GroupTurns::over(std::int64_t nowNs) const {
          static_cast<double>(stayCpuNs_) >= kAmortized * static_cast<double>(changeCpuNs_);
 }
 
-void GroupTurns::renewed(std::int64_t nowNs) { changed(nowNs, 0, 0); }
+void GroupTurns::renewed(std::int64_t nowNs) { changed(nowNs, 0, 0, sets_); }
 
 std::size_t GroupTurns::next(const std::vector<int>& weights) {
   if (!asked_) (void)rotation_.next(weights);  // the first stay was a turn

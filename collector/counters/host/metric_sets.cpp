@@ -70,7 +70,7 @@ bool place(MetricHost& host, MetricGroup& group, std::initializer_list<std::stri
 
 class Builder {
  public:
-  explicit Builder(MetricHost& host) : host_(host) {}
+  Builder(MetricHost& host, bool links) : host_(host), links_(links) {}
 
   MetricGroup core() {
     MetricGroup group;
@@ -97,7 +97,7 @@ class Builder {
     std::vector<MetricGroup> made;
     const auto add = [&](const Wish& wish) {
       made.emplace_back();
-      for (std::size_t g = 0; g < made.size(); ++g) {
+      for (std::size_t g = wish.apart ? made.size() - 1 : 0; g < made.size(); ++g) {
         // Groups of leftovers do without occupancy: more of them fit together.
         for (std::size_t base = g == 0 ? 0 : 1; base < kBases.size(); ++base) {
           for (const Alternative& alternative : wish.names) {
@@ -111,7 +111,7 @@ class Builder {
     };
     for (const Wish* wish : left_) add(*wish);
     for (const Wish& wish : wishes()) {
-      if (!wish.core) add(wish);
+      if (!wish.core && (!wish.apart || links_)) add(wish);
     }
     for (MetricGroup& group : made) {
       group.sets.front().weight = 2;  // the tensor and other pipes: what bounds most kernels
@@ -150,6 +150,7 @@ class Builder {
 
  private:
   MetricHost& host_;
+  const bool links_;
   std::vector<const Wish*> left_;  // core wishes that the core had no room for
 };
 
@@ -165,10 +166,10 @@ std::vector<std::string> MetricGroup::asked() const {
   return result;
 }
 
-MetricGroup buildCore(MetricHost& host) { return Builder(host).core(); }
+MetricGroup buildCore(MetricHost& host) { return Builder(host, false).core(); }
 
-std::vector<MetricGroup> buildGroups(MetricHost& host) {
-  Builder builder(host);
+std::vector<MetricGroup> buildGroups(MetricHost& host, bool links) {
+  Builder builder(host, links);
   std::vector<MetricGroup> groups = {builder.core()};
   if (groups.front().sets.empty()) return {};
   builder.broad(groups);

@@ -56,7 +56,8 @@ MetricGroup buildCore(MetricHost& host);
 
 // All groups of a chip. The first equals buildCore(), the second holds pipes, caches and links as far as one
 // pass goes, then come those with what it had no room for, last the small ones for short kernels. Each set
-// has sm__cycles_active.sum as its first column. Empty: see buildCore.
-std::vector<MetricGroup> buildGroups(MetricHost& host);
+// has sm__cycles_active.sum as its first column. links: whether the GPU has an NVLink to count, in a group of
+// its own. Empty: see buildCore.
+std::vector<MetricGroup> buildGroups(MetricHost& host, bool links = true);
 
 }  // namespace warpmeter::sampler

@@ -46,19 +46,19 @@ constexpr Alternative kPcie[] = {
     {{{"PCI.TriageCompute.pcie__read_bytes.sum"}, {"PCI.TriageCompute.pcie__write_bytes.sum"}}}};
 constexpr Alternative kNvlink[] = {{{{"nvlrx__bytes.sum"}, {"nvltx__bytes.sum"}}}};
 
-constexpr Wish kWishes[] = {{"instructions", true, true, kInstructions},
-                            {"DRAM reads", true, true, kDramRead},
-                            {"DRAM writes", true, true, kDramWrite},
-                            {"tensor pipe", false, true, kTensor},
-                            {"FMA pipe", false, true, kFma},
-                            {"FP64 pipe", false, true, kFp64},
-                            {"integer pipe", false, true, kInteger},
-                            {"L2", false, false, kL2},
-                            {"L1 data", false, false, kL1Data},
-                            {"issue slots", false, false, kIssue},
-                            {"PCIe", false, false, kPcie},
-                            {"NVLink", false, false, kNvlink},
-                            {"L1 hits", false, false, kL1}};
+constexpr Wish kWishes[] = {{"instructions", true, true, false, kInstructions},
+                            {"DRAM reads", true, true, false, kDramRead},
+                            {"DRAM writes", true, true, false, kDramWrite},
+                            {"tensor pipe", false, true, false, kTensor},
+                            {"FMA pipe", false, true, false, kFma},
+                            {"FP64 pipe", false, true, false, kFp64},
+                            {"integer pipe", false, true, false, kInteger},
+                            {"L2", false, false, false, kL2},
+                            {"L1 data", false, false, false, kL1Data},
+                            {"issue slots", false, false, false, kIssue},
+                            {"PCIe", false, false, false, kPcie},
+                            {"L1 hits", false, false, false, kL1},
+                            {"NVLink", false, false, true, kNvlink}};
 
 }  // namespace
 

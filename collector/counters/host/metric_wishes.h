@@ -25,8 +25,9 @@ struct Alternative {
 
 struct Wish {
   std::string_view what;
-  bool core;  // of every recording's first group
-  bool fine;  // has a place in a small group for short kernels
+  bool core;   // of every recording's first group
+  bool fine;   // has a place in a small group for short kernels
+  bool apart;  // NVLink: where no link is up its counters silence everything that is counted beside them
   std::span<const Alternative>
       names;  // the first that the chip can count beside occupancy; else beside cycles alone
 };

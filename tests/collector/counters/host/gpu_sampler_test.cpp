@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-#include <string>
-
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "simulation.h"
 
@@ -103,6 +102,20 @@ TEST(GpuSampler, ThreeSecondsGivePipesAndCachesToo) {
   EXPECT_GT(samples.at("l1tex__data_pipe_lsu_wavefronts.sum"), 400u);
   ASSERT_EQ(s.device.changes.size(), 2u);
   EXPECT_LT(s.device.changes[1].atNs, 2'100 * kMs);
+}
+
+// A program that reads its input for four seconds has the core counted when it begins to work.
+TEST(GpuSampler, TheCoreWaitsForWork) {
+  Simulated s;
+  s.device.worksFromNs = 4 * kSecond;
+  s.run(8 * kSecond);
+  std::size_t withWork = 0;
+  for (const auto& burst : s.device.bursts) {
+    if (s.device.changes.size() > 1 && burst.fromNs > s.device.changes[1].atNs) break;
+    withWork += burst.fromNs > 4 * kSecond;
+  }
+  EXPECT_GE(withWork, GroupTurns::kLeastBursts);
+  EXPECT_GE(s.device.changes.size(), 2u);  // and then come pipes and caches
 }
 
 TEST(GpuSampler, EverySetGetsItsTurnInAMinute) {
@@ -305,7 +318,7 @@ TEST(GpuSampler, BurstWithoutSamplesIsAHole) {
 
 TEST(GpuSampler, ASetThatPoisonsItsSessionIsGivenUpAndTheOthersGoOn) {
   Simulated s;
-  s.device.poison = "nvltx__bytes.sum";
+  s.device.poison = "pcie__write_bytes.sum";
   s.run(20 * kSecond);
   std::size_t empty = 0;
   std::set<std::string> afterwards;  // sets of the poisoned configuration that go on

@@ -198,12 +198,30 @@ TEST_F(RealCupti, SecondGroupOfH200HoldsPipesAndCaches) {
   const auto groups = buildGroups(host);
   ASSERT_GE(groups.size(), 2u);
   for (const char* part : {"pipe_tensor", "pipe_fma", "pipe_fp64", "pipe_alu", "lts__t_sectors_lookup_hit",
-                           "l1tex__data_pipe", "nvlrx__bytes"}) {
+                           "l1tex__data_pipe", "pcie__read_bytes"}) {
     EXPECT_TRUE(std::ranges::any_of(groups[1].sets, [&](const MetricSet& s) {
       return std::ranges::any_of(s.columns,
                                  [&](const MetricColumn& c) { return c.name.find(part) != c.name.npos; });
     })) << part;
   }
+}
+
+// Where no link is up its counters silence what is counted with them.
+TEST_F(RealCupti, NvlinkIsCountedApartAndOnlyWhereThereIsOne) {
+  CuptiMetricHost host(*cupti_, "GH100");
+  const auto counts = [](const MetricGroup& group, const char* part) {
+    return std::ranges::any_of(group.asked(),
+                               [&](const std::string& name) { return name.find(part) != name.npos; });
+  };
+  int groups = 0;
+  for (const MetricGroup& group : buildGroups(host)) {
+    if (!counts(group, "nvlrx__bytes")) continue;
+    ++groups;
+    EXPECT_FALSE(counts(group, "pcie__")) << testing::PrintToString(group.asked());
+    EXPECT_EQ(group.sets.size(), 1u);
+  }
+  EXPECT_EQ(groups, 1);
+  for (const MetricGroup& group : buildGroups(host, false)) EXPECT_FALSE(counts(group, "nvl"));
 }
 
 TEST_F(RealCupti, UnknownMetricDoesNotSpoilTheNextQuestion) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -68,6 +69,8 @@ class Device : public PmDevice {
   PmStatus startResult, decodeResult;
   std::string poison;  // a set with this counter gives nothing, nor does any other after it until the session
                        // is closed
+
+  std::int64_t worksFromNs = std::numeric_limits<std::int64_t>::min();  // the GPU has nothing to do before
 
   struct Burst {
     std::int64_t fromNs, toNs, intervalNs;
@@ -160,7 +163,8 @@ class Device : public PmDevice {
       block.startNs.push_back(next_ + kRealtimeOffset);
       block.endNs.push_back(next_ + interval_ + kRealtimeOffset);
       for (std::size_t c = 0; c < block.columns; ++c) {
-        block.values.push_back(static_cast<double>(next_ / 1000 * 10) + static_cast<double>(c));
+        block.values.push_back(
+            next_ < worksFromNs ? 0 : static_cast<double>(next_ / 1000 * 10) + static_cast<double>(c));
       }
     }
     bursts.back().columns = block.columns;

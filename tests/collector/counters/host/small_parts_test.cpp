@@ -172,19 +172,39 @@ TEST(BufferNeed, DoublesOnOverflowThenShortensBursts) {
 TEST(GroupTurns, StayUntilTheChangeIsSmall) {
   constexpr std::int64_t kMs = 1'000'000;
   GroupTurns turns;
-  turns.changed(0, 400 * kMs, 400 * kMs);
+  const auto work = [&turns](std::size_t sets) {
+    for (std::size_t i = 0; i < sets * GroupTurns::kLeastBursts; ++i) turns.sawWork();
+  };
+  turns.changed(0, 400 * kMs, 400 * kMs, 1);
+  work(1);
   EXPECT_FALSE(turns.over(1'099 * kMs));
   EXPECT_TRUE(turns.over(1'100 * kMs));  // the first leaves early
   (void)turns.next({1, 1});
-  turns.changed(2'000 * kMs, 300 * kMs, 300 * kMs);
+  turns.changed(2'000 * kMs, 300 * kMs, 300 * kMs, 3);
+  work(3);
   turns.spent(1'600 * kMs);
   EXPECT_FALSE(turns.over(60'000 * kMs));
   turns.spent(100 * kMs);                 // 300 of 2000 ms
   EXPECT_FALSE(turns.over(3'600 * kMs));  // 300 of 1900 ms of time
   EXPECT_TRUE(turns.over(3'700 * kMs));
   turns.renewed(4'000 * kMs);
+  work(3);
   EXPECT_FALSE(turns.over(4'900 * kMs));
   EXPECT_TRUE(turns.over(5'000 * kMs));
+}
+
+// A program that prepares its data for half a minute: the counters that it began with are there when it
+// works.
+TEST(GroupTurns, TimeWithoutWorkIsNoStay) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  GroupTurns turns;
+  turns.changed(0, 0, 0, 2);
+  for (std::size_t i = 1; i < 2 * GroupTurns::kLeastBursts; ++i) turns.sawWork();
+  EXPECT_FALSE(turns.over(30 * kSecond));
+  turns.sawWork();
+  EXPECT_TRUE(turns.over(30 * kSecond));
+  turns.changed(31 * kSecond, 0, 0, 1);
+  EXPECT_FALSE(turns.over(60 * kSecond));
 }
 
 TEST(GroupTurns, SecondIsNotTheFirstAgain) {
