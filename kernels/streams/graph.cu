@@ -24,16 +24,20 @@ namespace {
 
 using namespace warpmeter::kernels;
 
-const Program kProgram{"graph",
-                       "20 short kernels, 1000 times: launched one by one, and as a CUDA graph",
-                       {"pullKernel", "blendKernel"},
-                       {{"graph", "one cudaGraphLaunch starts all of them", "grid", "launch"},
-                        {"launches", "the same kernels, every one launched by the host", "grid", "launch"}},
-                       {{"nodes", 20, 1, 10000, "kernels in the sequence"},
-                        {"repetitions", 1000, 1, 10'000'000, "times that the sequence runs"},
-                        {"blocks", 8, 1, 65535, "blocks of each kernel"},
-                        {"block", 128, 1, 1024, "threads in a block"}},
-                       {"--nodes", "4", "--repetitions", "3"}};
+const Program kProgram{
+    "graph",
+    "20 short kernels, 1000 times: launched and waited for one by one, only launched, and as a CUDA graph",
+    {"pullKernel", "blendKernel"},
+    {{"graph", "one cudaGraphLaunch starts all of them", "grid", "launch", "fp32"},
+     {"launches", "the same kernels, every one launched by the host, which waits once at the end", "grid",
+      "launch", "fp32"},
+     {"synchronized", "the host waits for every kernel before it launches the next", "grid", "launch",
+      "fp32"}},
+    {{"nodes", 20, 1, 10000, "kernels in the sequence"},
+     {"repetitions", 1000, 1, 10'000'000, "times that the sequence runs"},
+     {"blocks", 8, 1, 65535, "blocks of each kernel"},
+     {"block", 128, 1, 1024, "threads in a block"}},
+    {"--nodes", "4", "--repetitions", "3"}};
 
 bool pulls(std::int64_t node) { return node % 2 == 0; }
 float target(std::int64_t node) { return static_cast<float>(node % 7) - 3.0f; }
@@ -70,6 +74,7 @@ void checkResult(const std::vector<float>& start, const std::vector<float>& resu
 
 void graph(Run& run) {
   const bool asGraph = run.arguments.variant() == "graph";
+  const bool synchronized = run.arguments.variant() == "synchronized";
   const std::int64_t nodes = run.arguments["nodes"];
   const std::int64_t repetitions = run.arguments["repetitions"];
   const auto blocks = static_cast<unsigned>(run.arguments["blocks"]);
@@ -96,6 +101,9 @@ void graph(Run& run) {
         pullKernel<<<blocks, block, 0, stream>>>(target(node), deviceX.get());
       } else {
         blendKernel<<<blocks, block, static_cast<std::size_t>(sharedBytes), stream>>>(deviceX.get());
+      }
+      if (synchronized) {
+        stream.synchronize();
       }
     }
   };

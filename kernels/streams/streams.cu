@@ -30,9 +30,10 @@ const Program kProgram{
     "eight streams of small kernels: together, one after the other, and held up by the default stream",
     {"chainKernel", "emptyKernel"},
     // No bound where kernels hardly ever run alone: whether counters can be told apart there is not certain.
-    {{"overlap", "every stream's kernels beside the others'", "grid", ""},
-     {"serial", "the same kernels, all in the first stream", "grid", "launch"},
-     {"barrier", "blocking streams, and an empty kernel in the default stream after each round", "grid", ""}},
+    {{"overlap", "every stream's kernels beside the others'", "grid", "", "fp32"},
+     {"serial", "the same kernels, all in the first stream", "grid", "launch", "fp32"},
+     {"barrier", "blocking streams, and an empty kernel in the default stream after each round", "grid", "",
+      "fp32"}},
     {{"streams", 8, 1, 128, "streams"},
      {"rounds", 10, 1, 1'000'000, "kernels in each stream"},
      {"blocks", 16, 1, 65535, "blocks of each kernel"},
