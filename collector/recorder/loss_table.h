@@ -33,6 +33,8 @@ inline constexpr std::string_view kNvtxOrphan = "nvtx_orphan";        // ends wi
 inline constexpr std::string_view kDegraded = "degraded";             // something this CUPTI could not switch on
 inline constexpr std::string_view kNotAttached = "not_attached";      // a guest whose memory could not be used
 inline constexpr std::string_view kSamples = "samples";               // counters were not sampled where they should have been
+inline constexpr std::string_view kPcSamples = "pc_samples";          // PC sampling: dropped, or lost on the way
+inline constexpr std::string_view kPcLines = "pc_lines";              // code with line information that was not kept
 inline constexpr std::string_view kLeftRunning = "left_running";      // processes that outlive the recording
 }  // namespace loss
 

@@ -57,10 +57,11 @@ bool apiMode(std::string_view text, ApiMode& mode) {
   return false;
 }
 
-// none, or what is wanted, comma-separated.
+// none, pc, or what is wanted of sample and exact, comma-separated.
 bool counters(std::string_view text, Options& o) {
   o.sampleCounters = o.exactCounters = false;
-  if (text == "none") return true;
+  o.pcCounters = text == "pc";
+  if (text == "none" || text == "pc") return true;
   for (bool more = true; more;) {
     const auto comma = text.find(',');
     const std::string_view word = text.substr(0, comma);

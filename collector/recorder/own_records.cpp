@@ -27,6 +27,10 @@ void OwnRecords::decode(std::span<const std::byte> bytes, RowBatch& out) {
       mark(load<wire::MarkRecord>(at, size), out);
     } else if (header.kind == static_cast<std::uint32_t>(wire::OwnKind::rangedImage)) {
       if (onRangedImage) onRangedImage({at, size});
+    } else if (header.kind == static_cast<std::uint32_t>(wire::OwnKind::pcBatch)) {
+      if (onPcBatch) onPcBatch({at, size});
+    } else if (header.kind == static_cast<std::uint32_t>(wire::OwnKind::cubin)) {
+      if (onCubin) onCubin({at, size});
     } else {
       nvtx(load<wire::NvtxRecord>(at, size), out);
     }

@@ -23,6 +23,8 @@ class OwnRecords {
 
   // Exact mode's records go here; set by the store.
   std::function<void(std::span<const std::byte>)> onRangedImage;
+  // PC sampling's; set by the store. A batch has at least its header.
+  std::function<void(std::span<const std::byte>)> onPcBatch, onCubin;
 
   bool cuInitSeen() const { return cuInitSeen_; }
   std::size_t openRanges() const { return nvtx_.open(); }

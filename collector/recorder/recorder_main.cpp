@@ -44,7 +44,7 @@ SessionInfo newSession(const Options& options) {
   session.hostname = hostName();
   session.warpmeterVersion = options.version;
   session.driverVersion = driverVersion();
-  session.counters = options.sampleCounters || options.exactCounters ? "not_recorded" : "not_requested";
+  session.counters = options.sampleCounters || options.exactCounters || options.pcCounters ? "not_recorded" : "not_requested";
   session.nvtxRequested = options.nvtxRequested;
   session.apiMode = nameOf(options.api);
   return session;

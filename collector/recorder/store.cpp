@@ -28,7 +28,7 @@ Store::Store(ProfileWriter writer, const Options& options, SessionInfo session, 
         const auto at = gpus_.find(uuid);
         return at == gpus_.end() ? nullptr : &at->second;
       }),
-      ranged_(options.output + ".ranges") {
+      ranged_(options.output + ".ranges"), pc_(options.output + ".pc") {
   session_.startRealtimeNs = sessionInfo_.utcEpochNs;
   session_.intern = [this](std::string_view text) { return writer_.intern(text).value; };
   session_.keepNestedDriverCalls = options.api == ApiMode::all;
@@ -200,6 +200,7 @@ void Store::processStarted(std::uint32_t process, ProcessInfo info, std::shared_
   auto state = std::make_unique<ProcessState>(session_, std::move(memory), std::move(info));
   state->cupti().onDevice = [this, process](const CuptiRecords::Device& device) { onDevice(process, device); };
   if (options_.exactCounters) watchRanges(*state);
+  if (options_.pcCounters) watchPc(*state);
   ProcessInfo& stored = state->info();
   if (!isNull(stored.startNs)) {
     MarkRow mark;
@@ -229,6 +230,7 @@ void Store::processEnded(std::uint32_t process, const ProcessEnd& end) {
   }
   if (!full_.load(std::memory_order_relaxed)) check(writer_.append(std::span<const SelfCostRow>(costs)));
   if (options_.exactCounters) exactEnded(*state);
+  if (options_.pcCounters) writePc(*state);
   commit();
   state->release();
 }
@@ -240,7 +242,11 @@ void Store::counters(std::uint32_t process, const GuestCounters& counters) {
 void Store::commitFor(std::uint32_t process) {
   ProcessState* state = stateOf(process);
   if (state == nullptr || state->ended()) return;
-  commit();
+  commit();  // before anything that may take a while: whoever kills the recorder meanwhile finds this much
+  if (options_.pcCounters) {
+    writePc(*state);
+    commit();
+  }
   state->memory().setCommitted();
 }
 
@@ -296,6 +302,7 @@ void Store::finish(const std::string& endedHow, std::int64_t endedNs) {
   }
   finishSamples();
   finishRanges();
+  finishPc();
   writeLosses();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

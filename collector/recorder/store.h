@@ -19,6 +19,7 @@
 #include "capture_windows.h"
 #include "item_queue.h"
 #include "loss_table.h"
+#include "pc_samples.h"
 #include "process_state.h"
 #include "sample_intake.h"
 #include "ranged_launches.h"
@@ -83,6 +84,9 @@ class Store {
   void dropCuptiKernels(RowBatch& rows, std::size_t from);
   void exactEnded(ProcessState& state);
   void finishRanges();
+  void watchPc(ProcessState& state);
+  void writePc(ProcessState& state);
+  void finishPc();
   void putProcess(ProcessState& state);
   void check(Result<void> result);
   void countDiscarded(const Chunk& chunk);
@@ -111,6 +115,9 @@ class Store {
   std::string exactCupti_;                         // of a guest with ranges
   std::string exactReason_, exactText_;            // why a process gave up; of the last one that did
   std::int64_t waitKernelName_ = kNull, cuptiKernels_ = 0, cuptiKernelNs_ = 0;  // of exact mode
+  PcIntake pc_;
+  std::string pcProblem_;                          // why source lines are missing
+  std::int64_t pcCostNs_ = 0;                      // on the applications' threads
   std::int64_t imagesUnreadable_ = 0, rangesGuest_ = 0, exactCostNs_ = 0;
   std::int64_t samplesWritten_ = 0;
   std::size_t uncommittedSampleBytes_ = 0;

@@ -103,7 +103,7 @@ void Store::summarize(bool journalDeleted) {
     firstStart = c.firstKernelNs;
     s.firstKernelNs = isNull(state->info().startNs) ? c.firstKernelNs : c.firstKernelNs - state->info().startNs;
   }
-  s.selfCostNs += exactCostNs_;
+  s.selfCostNs += exactCostNs_ + pcCostNs_;
   s.processes = static_cast<std::int64_t>(processes_.size() + plain_.size());
   s.lossRows = session_.losses.rows();
   s.recordsLost = isNull(session_.losses.recordsLost()) ? -1 : session_.losses.recordsLost() + discarded_;

@@ -21,6 +21,8 @@ struct Call {
   std::uint32_t copyKind = 0;        // CUpti_ActivityMemcpyKind
   std::int64_t durationNs = 0;       // of the GPU work
   void* context = nullptr;           // CUcontext
+  const void* image = nullptr;       // kernel: of the code it is in
+  std::uint64_t imageBytes = 0;
   const void* driverParameters = nullptr;  // of the driver call (cuLaunchKernel_params ...)
   int result = 0;                    // CUresult of the call
   void (*inside)(Call*) = nullptr;   // what the driver does between enter and exit
@@ -40,11 +42,14 @@ struct State {
   std::uint64_t rangeCalls;          // calls of the Range Profiler API, cuptiProfilerInitialize included
   std::uint64_t pushedRanges, openRanges, openSessions;
   std::uint64_t callsDuringCapture;  // of rangeCalls: each of them would have spoiled the capture
+  std::uint64_t pcCalls, pcSessions;  // calls of PC sampling, open sessions
+  std::uint64_t pcSamples, pcNameless;  // taken so far; of them not fetched before their code was unloaded
 };
 
 using CallFunction = void (*)(Call*);
 using ResourceFunction = void (*)(std::uint32_t cbid, std::uint32_t contextId, std::uint32_t moduleId,
-                                  std::uint64_t bytes, std::uint32_t streamId);
+                                  std::uint64_t bytes, std::uint32_t streamId, const void* image,
+                                  void* context);
 using StateFunction = void (*)(State*);
 using CaptureFunction = bool (*)(int change);
 

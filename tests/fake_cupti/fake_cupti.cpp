@@ -12,6 +12,7 @@
 
 #include "fake_buffers.h"
 #include "fake_calls.h"
+#include "fake_pc.h"
 #include "fake_range.h"
 #include "fake_records.h"
 
@@ -169,6 +170,7 @@ void warpmeterFakeCuptiCall(Call* call) {
   if (call->inside != nullptr) call->inside(call);
   const bool ranged = call->work == Work::kernel && launchInRange(*call);
   startWork(*call);
+  if (call->work == Work::kernel) sampleLaunch(*call);
   if (call->nestedCbid != 0) {
     finish(nested);
     apiCallback(false, call->nestedCbid, false, *call);
@@ -187,7 +189,7 @@ void warpmeterFakeCuptiCall(Call* call) {
 }
 
 void warpmeterFakeCuptiResource(std::uint32_t cbid, std::uint32_t contextId, std::uint32_t moduleId,
-                                std::uint64_t bytes, std::uint32_t streamId) {
+                                std::uint64_t bytes, std::uint32_t streamId, const void* image, void* context) {
   const std::int64_t now = nowNs();
   if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED && kindOn(CUPTI_ACTIVITY_KIND_DEVICE)) {
     reserve(CUPTI_ACTIVITY_KIND_DEVICE, now, [](void* record, bool) { fillDevice(record); });
@@ -201,12 +203,13 @@ void warpmeterFakeCuptiResource(std::uint32_t cbid, std::uint32_t contextId, std
   CUpti_ModuleResourceData module{};
   module.moduleId = moduleId;
   module.cubinSize = bytes;
+  module.pCubin = static_cast<const char*>(image);
   CUpti_ResourceData data{};
-  std::uint32_t context = contextId;  // a fake CUcontext points to its id
-  data.context = contextId == 0 ? nullptr : reinterpret_cast<CUcontext>(&context);
+  data.context = contextId == 0 ? nullptr : static_cast<CUcontext>(context);
   data.resourceDescriptor = &module;
   // The real one has nothing to say about the end of cuInit: its callback comes without data.
   callBack(CUPTI_CB_DOMAIN_RESOURCE, cbid, cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED ? nullptr : &data);
+  if (cbid == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) samplesLoseTheirCode(image, bytes);
 }
 
 void warpmeterFakeCuptiState(State* state) {
@@ -232,6 +235,7 @@ void warpmeterFakeCuptiState(State* state) {
   state->latencyTimestamps = t.latency;
   state->threadIdType = t.threadIdType;
   addRangeState(*state);
+  addPcState(*state);
 }
 
 CUptiResult CUPTIAPI cuptiGetVersion(uint32_t* version) {

@@ -5,6 +5,7 @@
 
 #include <cupti.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <time.h>
 
 #include <atomic>
@@ -19,11 +20,16 @@ using warpmeter::fake::Work;
 namespace {
 
 struct Context { std::uint32_t id; };
-struct Function { const char* name; };
 struct Module {
   std::uint32_t id;
   std::uint32_t functions;
   char (*names)[256];
+  const char* image;
+  std::uint64_t imageBytes;
+};
+struct Function {
+  const char* name;
+  const Module* module;
 };
 struct Stream { std::uint32_t id; };
 
@@ -66,10 +72,11 @@ void notify(Call& call) {
   }
 }
 
-void notifyResource(std::uint32_t cbid, std::uint32_t module, std::uint64_t bytes, std::uint32_t stream) {
+void notifyResource(std::uint32_t cbid, std::uint32_t module, std::uint64_t bytes, std::uint32_t stream,
+                    const void* image = nullptr) {
   const auto function =
       reinterpret_cast<warpmeter::fake::ResourceFunction>(cuptiSymbol(warpmeter::fake::kResourceSymbol));
-  if (function != nullptr) function(cbid, gCurrentContext, module, bytes, stream);
+  if (function != nullptr) function(cbid, gCurrentContext, module, bytes, stream, image, gContext);
 }
 
 void simpleCall(std::uint32_t cbid, Work work = Work::none, std::uint64_t bytes = 0, std::uint64_t address = 0) {
@@ -116,6 +123,8 @@ CUresult launch(bool runtime, CUfunction function, const unsigned (&grid)[3], co
   call.nestedCbid = runtime ? CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel : 0;
   call.work = Work::kernel;
   call.name = reinterpret_cast<Function*>(function)->name;
+  call.image = reinterpret_cast<Function*>(function)->module->image;
+  call.imageBytes = reinterpret_cast<Function*>(function)->module->imageBytes;
   std::memcpy(call.grid, grid, sizeof call.grid);
   std::memcpy(call.block, block, sizeof call.block);
   if (stream != nullptr) call.streamId = reinterpret_cast<Stream*>(stream)->id;
@@ -181,9 +190,19 @@ CUresult cuCtxSynchronize() {
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   // FAKE_CUDA_REUSE_NAMES: a module's names lie where those of an unloaded one lay, as happens with real ones.
   static char reused[kFunctionsPerModule][256];
-  auto* fresh = new Module{++gModules, 0, nullptr};
+  // Text, or an ELF image whose section headers come last.
+  const auto* text = static_cast<const char*>(image);
+  std::uint64_t bytes = std::strlen(text);
+  if (std::memcmp(text, ELFMAG, SELFMAG) == 0) {
+    Elf64_Ehdr head;
+    std::memcpy(&head, text, sizeof head);
+    bytes = head.e_shoff + head.e_shnum * sizeof(Elf64_Shdr);
+  }
+  auto* copy = new char[bytes];
+  std::memcpy(copy, text, bytes);
+  auto* fresh = new Module{++gModules, 0, nullptr, copy, bytes};
   fresh->names = std::getenv("FAKE_CUDA_REUSE_NAMES") != nullptr ? reused : new char[kFunctionsPerModule][256];
-  notifyResource(CUPTI_CBID_RESOURCE_MODULE_LOADED, fresh->id, std::strlen(static_cast<const char*>(image)), 0);
+  notifyResource(CUPTI_CBID_RESOURCE_MODULE_LOADED, fresh->id, bytes, 0, copy);
   simpleCall(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData);
   *module = reinterpret_cast<CUmodule>(fresh);
   return CUDA_SUCCESS;
@@ -193,12 +212,13 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   if (m->functions == kFunctionsPerModule) return CUDA_ERROR_NOT_FOUND;
   char* place = m->names[m->functions++];
   std::snprintf(place, 256, "%s", name);
-  *function = reinterpret_cast<CUfunction>(new Function{place});
+  *function = reinterpret_cast<CUfunction>(new Function{place, m});
   return CUDA_SUCCESS;
 }
 CUresult cuModuleUnload(CUmodule module) {
   simpleCall(CUPTI_DRIVER_TRACE_CBID_cuModuleUnload);
-  notifyResource(CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, reinterpret_cast<Module*>(module)->id, 0, 0);
+  notifyResource(CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, reinterpret_cast<Module*>(module)->id,
+                 reinterpret_cast<Module*>(module)->imageBytes, 0, reinterpret_cast<Module*>(module)->image);
   return CUDA_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A CUDA application for tests. Usage and scenarios: README.md.
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/mman.h>
@@ -27,7 +28,7 @@ struct Arguments {
   std::int64_t kernelNs = 2000;
   int exitCode = 0;
   const char* log = nullptr;
-  bool runtime = false, nccl = false, cooperative = false;
+  bool runtime = false, nccl = false, cooperative = false, lineInfo = false;
 };
 
 LaunchLog* gLog = nullptr;
@@ -38,6 +39,28 @@ void openLog(const char* path) {
   void* memory = mmap(nullptr, sizeof(LaunchLog), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   if (memory != MAP_FAILED) gLog = static_cast<LaunchLog*>(memory);
+}
+
+// An ELF image with a section .debug_line that holds the text.
+std::string imageWithLines(const std::string& text) {
+  static constexpr char kNames[] = "\0.shstrtab\0.debug_line";
+  Elf64_Ehdr head{};
+  std::memcpy(head.e_ident, ELFMAG, SELFMAG);
+  head.e_ident[EI_CLASS] = ELFCLASS64;
+  head.e_shentsize = sizeof(Elf64_Shdr);
+  head.e_shnum = 3;
+  head.e_shstrndx = 1;
+  Elf64_Shdr sections[3] = {};
+  sections[1].sh_name = 1;
+  sections[1].sh_offset = sizeof head;
+  sections[1].sh_size = sizeof kNames;
+  sections[2].sh_name = 11;
+  sections[2].sh_offset = sizeof head + sizeof kNames;
+  sections[2].sh_size = text.size();
+  head.e_shoff = sections[2].sh_offset + text.size();
+  std::string image(reinterpret_cast<const char*>(&head), sizeof head);
+  image.append(kNames, sizeof kNames).append(text);
+  return image.append(reinterpret_cast<const char*>(sections), sizeof sections);
 }
 
 class Gpu {
@@ -53,7 +76,8 @@ class Gpu {
     cuStreamCreate(&slowStream_, 0);
   }
   void load(const char* image, const char* a, const char* b) {
-    cuModuleLoadData(&module_, image);
+    const std::string code = arguments_.lineInfo ? imageWithLines(image) : image;
+    cuModuleLoadData(&module_, code.c_str());
     cuModuleGetFunction(&functions_[0], module_, a);
     cuModuleGetFunction(&functions_[1], module_, b);
   }
@@ -134,6 +158,10 @@ void reportState() {
   report("openRanges", state.openRanges);
   report("openSessions", state.openSessions);
   report("callsDuringCapture", state.callsDuringCapture);
+  report("pcCalls", state.pcCalls);
+  report("pcSessions", state.pcSessions);
+  report("pcSamples", state.pcSamples);
+  report("pcNameless", state.pcNameless);
 }
 
 int normal(const Arguments& arguments) {
@@ -289,6 +317,7 @@ int reload(const Arguments& arguments) {  // needs FAKE_CUDA_REUSE_NAMES=1 to me
   gpu.run(arguments.launches, arguments.launches);
   gpu.synchronize();
   report("launches", std::uint64_t{arguments.launches} * 2);
+  reportState();
   return arguments.exitCode;
 }
 
@@ -371,6 +400,7 @@ Arguments parse(int argc, char** argv) {
     const std::string option = argv[i];
     if (option == "--runtime") a.runtime = true;
     if (option == "--nccl") a.nccl = true;
+    if (option == "--line-info") a.lineInfo = true;
     if (option == "--cooperative") a.cooperative = true;
     if (i + 1 == argc) break;
     if (option == "--launches") a.launches = static_cast<std::uint32_t>(std::atol(argv[++i]));

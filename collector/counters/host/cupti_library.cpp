@@ -106,6 +106,7 @@ Cupti loadCupti(const std::string& explicitPath) {
     return cupti;
   }
   find(handle, "cuptiGetResultString", cupti.cuptiGetResultString);
+  find(handle, "cuptiGetSassToSourceCorrelation", cupti.cuptiGetSassToSourceCorrelation);
   if (!find(handle, "cuptiGetVersion", cupti.cuptiGetVersion) ||
       cupti.cuptiGetVersion(&cupti.version) != CUPTI_SUCCESS) {
     cupti.problem = "cuptiGetVersion is missing or fails";

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cuda.h>
+#include <cupti_result.h>
+#include <cupti_pcsampling.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
@@ -44,7 +46,8 @@ struct Cupti {
 #define WARPMETER_DECLARE(name) decltype(&::name) name = nullptr;
   WARPMETER_SAMPLER_CUPTI(WARPMETER_DECLARE)
 #undef WARPMETER_DECLARE
-  decltype(&::cuptiGetResultString) cuptiGetResultString = nullptr;  // may be absent
+  decltype(&::cuptiGetResultString) cuptiGetResultString = nullptr;  // these two may be absent
+  decltype(&::cuptiGetSassToSourceCorrelation) cuptiGetSassToSourceCorrelation = nullptr;
   std::uint32_t version = 0;
   std::string path;
   std::string problem;  // one line: why it cannot be used; empty = usable

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "range_main.h"
 #include "sampler_process.h"
+#include "source_lines.h"
 
 int main(int argc, char** argv) {
   using namespace warpmeter::sampler;
-  return isRangeCommand(argc, argv) ? rangeMain(argc, argv) : samplerMain(argc, argv);
+  if (isRangeCommand(argc, argv)) return rangeMain(argc, argv);
+  return isLineCommand(argc, argv) ? lineMain(argc, argv) : samplerMain(argc, argv);
 }

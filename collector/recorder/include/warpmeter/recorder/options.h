@@ -36,7 +36,7 @@ struct Options {
   std::int64_t flushMs = 100;
   std::uint64_t maxMemoryBytes = 0;           // of all guests' buffers together; 0 = default
   std::uint64_t maxSizeBytes = 0;             // of output and spill file together; 0 = no limit
-  bool sampleCounters = false, exactCounters = false;
+  bool sampleCounters = false, exactCounters = false, pcCounters = false;
   std::string exactMetrics = "basic";         // basic, full
   double samplerCores = 0.5;                  // CPU budget of the sampler
   std::string sampler;                        // its program; empty: beside the recorder
