@@ -63,6 +63,31 @@ void addCounters(const LoadedProfile& profile, std::uint32_t distinct, KernelDet
                                            std::string(idOf(bound.confidence)) + "): " + bound.why);
 }
 
+// Of the function, all its sizes together. Nothing where the run has no PC samples.
+void addStalls(const LoadedProfile& profile, std::uint32_t function, KernelDetails& out) {
+  constexpr std::size_t kReasons = 4, kPlaces = 3;
+  if (!profile.stalls || !profile.stalls->any || function >= profile.stalls->kernels.size()) return;
+  const analyzer::KernelStalls& stalls = profile.stalls->kernels[function];
+  if (stalls.reason) {
+    out.lines.emplace_back("warps wait for",
+                           "not measured: " + std::string(analyzer::named(*stalls.reason).text) + " (" +
+                               formatCount(stalls.samples) + ")");
+    return;
+  }
+  for (std::size_t i = 0; i < std::min(kReasons, stalls.reasons.size()); ++i) {
+    const analyzer::StallShare& s = stalls.reasons[i];
+    const bool plain = s.id == analyzer::kIssuing || s.words.empty();
+    out.lines.emplace_back(i == 0 ? "warps wait for" : "",
+                           analyzer::formatPercent(*s.sharePct.value) + " " + (plain ? s.term : s.words));
+  }
+  for (std::size_t i = 0; i < std::min(kPlaces, stalls.places.size()); ++i) {
+    const analyzer::PcPlace& p = stalls.places[i];
+    out.lines.emplace_back(i == 0 ? "they wait at" : "",
+                           analyzer::formatPercent(*p.sharePct.value) + " " + p.text() + ", " + p.mostly);
+  }
+  out.lines.emplace_back("PC samples", formatCount(stalls.samples) + " of all sizes together");
+}
+
 void addSize(const LoadedProfile& profile, const analyzer::FunctionSummary& function, KernelDetails& out) {
   const analyzer::DistinctSummary& most = function.distinct.front();
   const analyzer::DistinctKernel& kernel = profile.view->distinctKernels()[most.distinct];
@@ -94,6 +119,7 @@ KernelDetails kernelDetails(const LoadedProfile& profile, std::uint32_t function
   out.name = found->demangledName.empty() ? found->shortName : found->demangledName;
   addTimes(*found, out);
   if (!found->distinct.empty()) addSize(profile, *found, out);
+  addStalls(profile, found->function, out);
   return out;
 }
 

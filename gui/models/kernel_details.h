@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the window says about one kernel function: its times, its main size, its possible occupancy.
+// What the window says about one kernel function: its times, its main size, occupancy, why its warps wait.
 #pragma once
 
 #include <cstdint>

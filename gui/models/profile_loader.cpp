@@ -60,6 +60,9 @@ Result<std::shared_ptr<LoadedProfile>> summarized(std::shared_ptr<LoadedProfile>
   if (!run) return std::move(run).error();
   auto counters = analyzer::summarizeCounters(*profile->view, stop);
   if (!counters) return std::move(counters).error();
+  auto stalls = analyzer::summarizeStalls(*profile->view, stop);
+  if (!stalls) return std::move(stalls).error();
+  profile->stalls = std::move(*stalls);
   profile->counterLanes =
       std::make_shared<const std::vector<analyzer::CounterLane>>(analyzer::counterLanes(profile->view));
   profile->bounds = analyzer::boundsOf(*profile->view, *kernels, *counters);

@@ -18,6 +18,7 @@
 #include "warpmeter/analyzer/counter_lanes.h"
 #include "warpmeter/analyzer/kernel_summary.h"
 #include "warpmeter/analyzer/run_summary.h"
+#include "warpmeter/analyzer/stalls.h"
 #include "warpmeter/analyzer/timeline.h"
 
 namespace warpmeter::gui {
@@ -36,6 +37,7 @@ struct LoadedProfile {
   std::shared_ptr<const std::vector<analyzer::CounterLane>> counterLanes;
   std::optional<analyzer::CounterSummary> counters;
   std::optional<analyzer::BoundSummary> bounds;  // one for each of counters->kernels
+  std::optional<analyzer::StallSummary> stalls;
   bool complete() const { return run.has_value(); }
 };
 

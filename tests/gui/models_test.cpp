@@ -7,6 +7,7 @@
 
 #include "gui/small_profile.h"
 #include "models/header_text.h"
+#include "models/kernel_details.h"
 #include "models/kernel_table_model.h"
 #include "models/lane_model.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 using test::loadAll;
 using test::writeCountersProfile;
+using test::writePcProfile;
 using test::writeSmallProfile;
 constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
 
@@ -105,6 +107,33 @@ TEST_F(Models, TheTableShowsWhatWasMeasured) {
   EXPECT_EQ(tip(0, KernelTableModel::boundBy), "maybe: 88 % of DRAM");
   EXPECT_EQ(tip(1, KernelTableModel::boundBy), "too few samples");
   EXPECT_LT(model.index(1, KernelTableModel::achieved).data(KernelTableModel::sortRole).toDouble(), 0);
+}
+
+// The lines from the one called `first` on.
+std::vector<std::string> linesFrom(const KernelDetails& details, const std::string& first) {
+  std::vector<std::string> out;
+  bool there = false;
+  for (const auto& [name, value] : details.lines) {
+    there = there || name == first;
+    if (there) out.push_back(name + "|" + value);
+  }
+  return out;
+}
+
+TEST_F(Models, DetailsSayWhyWarpsWait) {
+  EXPECT_TRUE(linesFrom(kernelDetails(*profile_), "warps wait for").empty()) << "nothing without PC samples";
+  const auto file = writePcProfile();
+  const auto profile = loadAll(file->path);
+  ASSERT_TRUE(profile);
+  const std::vector<std::string> expected{
+      "warps wait for|60.0 % data from L1, L2 or DRAM", "|25.0 % issuing",
+      "|15.0 % the other warps at a block's barrier",   "they wait at|60.0 % alpha.cu:17, long scoreboard",
+      "|25.0 % alpha.cu:18, issuing",                   "|15.0 % +0x30, barrier",
+      "PC samples|1 000 of all sizes together"};
+  EXPECT_EQ(linesFrom(kernelDetails(*profile), "warps wait for"), expected);
+  const std::uint32_t beta = profile->kernels->functions[1].function;
+  EXPECT_EQ(linesFrom(kernelDetails(*profile, beta), "warps wait for"),
+            std::vector<std::string>{"warps wait for|not measured: too few samples (30)"});
 }
 
 TEST_F(Models, BoxesFollowEachOtherAndGrowWithTheRoom) {

@@ -62,6 +62,16 @@ samples 1 300us..400us  interval=2us values=500000,500000,24000000,7000000,50000
 )");
 }
 
+std::unique_ptr<SmallProfile> writePcProfile() {
+  return write(QStringLiteral("pc.wm.sqlite"), std::string(kHead) + kBody + R"(
+pc 100 alpha 16 long_scoreboard            600 file=/src/alpha.cu line=17
+pc 100 alpha 16 long_scoreboard_not_issued 500 file=/src/alpha.cu line=17
+pc 100 alpha 32 selected                   250 file=/src/alpha.cu line=18
+pc 100 alpha 48 barrier                    150
+pc 100 beta   0 wait                        30
+)");
+}
+
 std::unique_ptr<SmallProfile> writeManyKernels(int kernels) {
   std::string text = kHead;
   for (int i = 0; i < kernels; ++i) {

@@ -26,6 +26,9 @@ std::unique_ptr<SmallProfile> writeLossyProfile();
 // The small profile with sampled counters: busy from 100 to 400 us, with a hole from 250 to 300 us.
 std::unique_ptr<SmallProfile> writeCountersProfile();
 
+// The small profile with 1000 PC samples of alpha, 600 of them at alpha.cu:17, and 30 of beta.
+std::unique_ptr<SmallProfile> writePcProfile();
+
 // `kernels` launches of "many", 1 us each, on stream 7, with 500 ns between them.
 std::unique_ptr<SmallProfile> writeManyKernels(int kernels);
 
