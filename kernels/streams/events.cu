@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/event.h"
 #include "common/gpu.h"
 #include "common/host_clock.h"
 #include "common/random.h"
@@ -45,19 +46,6 @@ const Program kProgram{
      {"blocks", 8, 1, 65535, "blocks of each kernel"},
      {"block", 128, 1, 1024, "threads in a block"}},
     {"--rounds", "3", "--blocks", "5", "--block", "96"}};
-
-class Event {
- public:
-  Event() { WARPMETER_CHECK(cudaEventCreateWithFlags(&handle_, cudaEventDisableTiming)); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() { cudaEventDestroy(handle_); }
-  void record(const Stream& stream) const { WARPMETER_CHECK(cudaEventRecord(handle_, stream)); }
-  void holdBack(const Stream& stream) const { WARPMETER_CHECK(cudaStreamWaitEvent(stream, handle_, 0)); }
-
- private:
-  cudaEvent_t handle_ = nullptr;
-};
 
 // All factors together make every round a contraction by at most a half: what rounding did earlier fades.
 void checkResult(const std::vector<float>& start, const std::vector<float>& result, std::int64_t rounds) {
