@@ -21,10 +21,16 @@ struct Ceilings {
   double fp64PerSec = 0;
   double bf16PerSec = 0;
   double tf32PerSec = 0;
+  double int8PerSec = 0;
+  // Of the ordinary units.
+  double fp16VectorPerSec = 0;
+  double bf16VectorPerSec = 0;
+  double int32PerSec = 0;
 };
 
 // FP32 and FP64: table "Throughput of Native Arithmetic Instructions" of the CUDA C++ Programming Guide 13.0.
-// Tensor: NVIDIA's papers on the A100 and H100 architectures; other chips have none here.
+// INT32: units in the same guide's notes on architectures. Tensor, and FP16 and BF16 of the ordinary units:
+// NVIDIA's papers on the A100 and H100 architectures; other chips have none here.
 Ceilings ceilingsOf(const Chip& chip);
 
 }  // namespace warpmeter::kernels

@@ -4,9 +4,13 @@
 // times.
 #include <cuda_pipeline.h>
 
+#include <type_traits>
+
 #include "common/matrix_check.h"
 #include "common/measure.h"
 #include "common/random.h"
+#include "compute/cublas.h"
+#include "compute/tensor_hopper.h"
 #include "tensor_ops.cuh"
 
 constexpr int kRows = 128;  // of C that a block computes
@@ -14,7 +18,7 @@ constexpr int kColumns = 256;
 constexpr int kWarpSide = 64;  // a warp computes 64 x 64 of it
 constexpr int kThreads = 32 * (kRows / kWarpSide) * (kColumns / kWarpSide);
 constexpr int kStages = 4;  // tiles on their way or in use
-// A tile holds 64 bytes of each of these rows of A and columns of B; so it looks the same for BF16 and TF32.
+// A tile holds 64 bytes of each of these rows of A and columns of B; so it looks the same for all types.
 constexpr int kTileRows = kRows + kColumns;
 constexpr int kRowBytes = 64;
 constexpr int kChunkBytes = 16;
@@ -27,10 +31,16 @@ __device__ inline int placeOf(int row, int chunk) {
   return row * kRowBytes + (chunk ^ (row / 2 % kChunks)) * kChunkBytes;
 }
 
+// What products of T are added up in, two neighbours of which leave together.
+template <class T>
+using Sum = std::conditional_t<std::is_same_v<T, signed char>, int, float>;
+template <class T>
+using TwoSums = std::conditional_t<std::is_same_v<T, signed char>, int2, float2>;
+
 // C = A B, all n x n; A and C row by row, B column by column. n is a multiple of kColumns.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    tensorKernel(int n, const T* __restrict__ a, const T* __restrict__ b, float* __restrict__ c) {
+    tensorKernel(int n, const T* __restrict__ a, const T* __restrict__ b, Sum<T>* __restrict__ c) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   alignas(128) extern __shared__ unsigned char stages[];
   constexpr int kBlocks = kWarpSide / 16;  // of 16 rows or columns
@@ -62,7 +72,7 @@ __global__ void __launch_bounds__(kThreads)
     __pipeline_commit();
   };
 
-  float sums[kBlocks][2 * kBlocks][4] = {};
+  Sum<T> sums[kBlocks][2 * kBlocks][4] = {};
   for (int tile = 0; tile < kStages - 1; ++tile) {
     startCopy(tile);
   }
@@ -99,8 +109,8 @@ __global__ void __launch_bounds__(kThreads)
     for (int j = 0; j < 2 * kBlocks; ++j) {
       const long long row = firstRow + warpRow + i * 16 + lane / 4;
       const long long column = firstColumn + warpColumn + j * 8 + lane % 4 * 2;
-      *reinterpret_cast<float2*>(c + row * n + column) = make_float2(sums[i][j][0], sums[i][j][1]);
-      *reinterpret_cast<float2*>(c + (row + 8) * n + column) = make_float2(sums[i][j][2], sums[i][j][3]);
+      *reinterpret_cast<TwoSums<T>*>(c + row * n + column) = {sums[i][j][0], sums[i][j][1]};
+      *reinterpret_cast<TwoSums<T>*>(c + (row + 8) * n + column) = {sums[i][j][2], sums[i][j][3]};
     }
   }
 #endif
@@ -114,80 +124,155 @@ const Program kProgram{
     "tensor",
     "C = A B on the tensor cores: tiles copied ahead into shared memory, 64 x 64 sums in each warp's "
     "registers",
-    {"tensorKernel"},
-    {{"bf16", "operands in BF16, sums in FP32", "registers", "tensor"},
-     {"tf32", "operands in TF32, sums in FP32: half the rate", "registers", "tensor"}},
+    {"tensorKernel", "tensorHopperKernel"},
+    {{"bf16", "operands in BF16, sums in FP32", "registers", "tensor", "bf16", "read"},
+     {"tf32", "operands in TF32, sums in FP32: half the rate", "registers", "tensor", "tf32", "read"},
+     {"fp16", "operands in FP16, sums in FP32", "registers", "tensor", "fp16", "read"},
+     {"int8", "operands of 8 bits, sums of 32: twice the rate", "registers", "tensor", "int8", "read"},
+     {"wgmma", "BF16 straight from shared memory, brought by the copy engine: GPUs of 9.0 alone", "registers",
+      "tensor", "bf16", "read"},
+     {"cublas", "cuBLAS beside it: BF16, sums and C in FP32", "", "tensor", "bf16", "read"}},
     measuredOptions({{"n", 4096, kColumns, 32768, "rows and columns of each matrix, a multiple of 256"}}, 20,
                     1),
     {"--n", "256"}};
 
-// Sixteenths from -1 to 1: exact in BF16 and TF32, and so are their products and sums in FP32, in any order.
-std::vector<float> sixteenths(std::int64_t size, Random& random) {
+// Whole numbers from -16 to 16, sixteenths of them but for INT8: exact in every type, and so are their
+// products and sums, in any order (n is at most 32768: 16 x 16 x n stays below 2^24).
+template <class T>
+std::vector<float> operand(std::int64_t size, Random& random) {
   std::vector<float> values = random.wholeNumbers(size, 16);
-  for (float& value : values) {
-    value /= 16;
+  if constexpr (!std::is_same_v<T, signed char>) {
+    for (float& value : values) {
+      value /= 16;
+    }
   }
   return values;
 }
 
 template <class T>
-void multiply(Run& run) {
-  const std::int64_t n = run.arguments["n"];
-  const std::string option = "--n " + std::to_string(n);
-  if (n % kColumns != 0) {
-    throw Failure{kExitUsage,
-                  option + " is not allowed, it must be a multiple of " + std::to_string(kColumns)};
-  }
-  const std::int64_t operandBytes = n * n * static_cast<std::int64_t>(sizeof(T));
-  const std::int64_t resultBytes = n * n * static_cast<std::int64_t>(sizeof(float));
-  requireHostMemory(2 * operandBytes + 3 * resultBytes, option);
-  constexpr int sharedBytes = kStages * kStageBytes;
-  const dim3 grid(static_cast<unsigned>(n / kColumns), static_cast<unsigned>(n / kRows));
-
-  openDevice(run);
-  if (deviceAttribute(run, cudaDevAttrComputeCapabilityMajor) < 8) {
-    throw Failure{kExitNoGpu,
-                  "this GPU has no tensor cores for BF16 and TF32: compute capability 8.0 is needed"};
-  }
-  requireDeviceMemory(2 * operandBytes + resultBytes, option);
-  requireBlock(tensorKernel<T>, kThreads);
-  WARPMETER_CHECK(
-      cudaFuncSetAttribute(tensorKernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, sharedBytes));
-
-  Random random(run.arguments["seed"]);
-  const std::vector<float> a = sixteenths(n * n, random);
-  const std::vector<float> b = sixteenths(n * n, random);
-  DeviceArray<T> deviceA(n * n);
-  DeviceArray<T> deviceB(n * n);
-  DeviceArray<float> deviceC(n * n);
-  const auto launch = [&] {
-    tensorKernel<T>
-        <<<grid, kThreads, sharedBytes>>>(static_cast<int>(n), deviceA.get(), deviceB.get(), deviceC.get());
-    run.report.launches.add({"tensorKernel", grid, kThreads, 0, sharedBytes});
-  };
-
-  {
-    Phase phase(run.nvtx, "check");  // also the warm-up
-    deviceA.upload(std::vector<T>(a.begin(), a.end()), run.report);
-    deviceB.upload(std::vector<T>(b.begin(), b.end()), run.report);
-    launch();
-    checkLaunch("tensorKernel");
-    run.report.checked(checkProduct(n, a, b, Stored::byColumns, deviceC.download(run.report), random, 0),
-                       "double precision");
-    run.nvtx.mark("checked");
-  }
-  const double launchNs = measure(run, "tensorKernel", launch);
-  const double size = static_cast<double>(n);
-  const Ceilings ceilings = deviceCeilings(run);
-  reportRate(run, "flopPerSec", "arithmetic", 2e9 * size * size * size / launchNs, Unit::flopPerSec,
-             sizeof(T) == 2 ? ceilings.bf16PerSec : ceilings.tf32PerSec);
+double ceilingOf(const Ceilings& ceilings) {
+  return std::is_same_v<T, signed char> ? ceilings.int8PerSec
+         : std::is_same_v<T, float>     ? ceilings.tf32PerSec
+                                        : ceilings.bf16PerSec;  // FP16 is as fast
 }
 
+template <class T>
+class Product {
+ public:
+  explicit Product(Run& run) : run_(run), n_(run.arguments["n"]), variant_(run.arguments.variant()) {}
+
+  void run() {
+    require();
+    if (!open()) {
+      return;
+    }
+    Random random(run_.arguments["seed"]);
+    const std::vector<float> a = operand<T>(n_ * n_, random);
+    const std::vector<float> b = operand<T>(n_ * n_, random);
+    DeviceArray<T> deviceA(n_ * n_);
+    DeviceArray<T> deviceB(n_ * n_);
+    DeviceArray<Sum<T>> deviceC(n_ * n_);
+    deviceA.upload(std::vector<T>(a.begin(), a.end()), run_.report);
+    deviceB.upload(std::vector<T>(b.begin(), b.end()), run_.report);
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+      if (variant_ == "wgmma") {
+        const HopperProduct product(static_cast<int>(n_), deviceA.get(), deviceB.get(), deviceC.get());
+        measured("tensorHopperKernel", a, b, deviceC, random, [&] {
+          product.launch();
+          run_.report.launches.add(
+              {"tensorHopperKernel", product.grid(), product.block(), 0, product.sharedBytes()});
+        });
+        return;
+      }
+      if (variant_ == "cublas") {
+        measured("cublas", a, b, deviceC, random, [&] {
+          cublas_.multiply(static_cast<int>(n_), deviceA.get(), deviceB.get(), true, deviceC.get(),
+                           CUDA_R_16BF);
+        });
+        return;
+      }
+    }
+    constexpr int sharedBytes = kStages * kStageBytes;
+    const dim3 grid(static_cast<unsigned>(n_ / kColumns), static_cast<unsigned>(n_ / kRows));
+    WARPMETER_CHECK(
+        cudaFuncSetAttribute(tensorKernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, sharedBytes));
+    measured("tensorKernel", a, b, deviceC, random, [&] {
+      tensorKernel<T><<<grid, kThreads, sharedBytes>>>(static_cast<int>(n_), deviceA.get(), deviceB.get(),
+                                                       deviceC.get());
+      run_.report.launches.add({"tensorKernel", grid, kThreads, 0, sharedBytes});
+    });
+  }
+
+ private:
+  void require() {
+    const std::string option = "--n " + std::to_string(n_);
+    if (n_ % kColumns != 0) {
+      throw Failure{kExitUsage,
+                    option + " is not allowed, it must be a multiple of " + std::to_string(kColumns)};
+    }
+    const std::int64_t operandBytes = n_ * n_ * static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t resultBytes = n_ * n_ * static_cast<std::int64_t>(sizeof(float));
+    requireHostMemory(2 * operandBytes + 4 * resultBytes, option);
+    openDevice(run_);
+    if (deviceAttribute(run_, cudaDevAttrComputeCapabilityMajor) < 8) {
+      throw Failure{kExitNoGpu,
+                    "this GPU has no tensor cores for BF16 and TF32: compute capability 8.0 is needed"};
+    }
+    requireDeviceMemory(2 * operandBytes + resultBytes, option);
+    requireBlock(tensorKernel<T>, kThreads);
+  }
+
+  // Whether the variant can run here; if not, the report says why.
+  bool open() {
+    if (variant_ == "wgmma" && !HopperProduct::possible()) {
+      run_.report.notice("wgmma is of compute capability 9.0 alone, this GPU has another: nothing measured");
+      return false;
+    }
+    if (variant_ == "cublas") {
+      if (!cublas_.library()) {
+        cublas_.library().reportAbsence(run_);
+        return false;
+      }
+      cublas_.start(run_);
+    }
+    return true;
+  }
+
+  template <class Launch>
+  void measured(const char* name, const std::vector<float>& a, const std::vector<float>& b,
+                const DeviceArray<Sum<T>>& deviceC, Random& random, const Launch& launch) {
+    {
+      Phase phase(run_.nvtx, "check");  // also the warm-up
+      launch();
+      checkLaunch(name);
+      const std::vector<Sum<T>> c = deviceC.download(run_.report);
+      run_.report.checked(
+          checkProduct(n_, a, b, Stored::byColumns, std::vector<float>(c.begin(), c.end()), random, 0),
+          "double precision");
+      run_.nvtx.mark("checked");
+    }
+    const double launchNs = measure(run_, name, launch);
+    const double size = static_cast<double>(n_);
+    reportRate(run_, "flopPerSec", "arithmetic", 2e9 * size * size * size / launchNs, Unit::flopPerSec,
+               ceilingOf<T>(deviceCeilings(run_)));
+  }
+
+  Run& run_;
+  std::int64_t n_;
+  const std::string& variant_;
+  Cublas cublas_;
+};
+
 void tensor(Run& run) {
-  if (run.arguments.variant() == "bf16") {
-    multiply<__nv_bfloat16>(run);
+  const std::string& variant = run.arguments.variant();
+  if (variant == "tf32") {
+    Product<float>(run).run();
+  } else if (variant == "fp16") {
+    Product<__half>(run).run();
+  } else if (variant == "int8") {
+    Product<signed char>(run).run();
   } else {
-    multiply<float>(run);
+    Product<__nv_bfloat16>(run).run();
   }
 }
 

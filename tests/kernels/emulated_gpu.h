@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <ucontext.h>
 
@@ -190,10 +191,12 @@ std::vector<T> showToWarp(const T& value) {
 
 #undef __global__
 #undef __device__
+#undef __host__
 #undef __shared__
 #undef __launch_bounds__
 #define __global__
 #define __device__
+#define __host__
 #define __shared__ thread_local  // all coroutines belong to one thread: one array for the block
 #define __launch_bounds__(...)
 #define gridDim emulated::gridSize
@@ -282,11 +285,17 @@ inline float element(unsigned word, int index, __nv_bfloat16) {
   return std::bit_cast<float>(index == 0 ? word << 16 : word & 0xffff0000u);
 }
 inline float element(unsigned word, int, float) { return std::bit_cast<float>(word & ~0x1fffu); }
+inline float element(unsigned word, int index, __half) {
+  return __half2float(std::bit_cast<__half>(static_cast<std::uint16_t>(word >> 16 * index)));
+}
+inline int element(unsigned word, int index, signed char) {
+  return static_cast<signed char>(word >> 8 * index);
+}
 
 }  // namespace emulated
 
-template <class T>
-void multiplyAdd(float (&sum)[4], const unsigned (&a)[4], const unsigned* b, T type) {
+template <class Sum, class T>
+void multiplyAdd(Sum (&sum)[4], const unsigned (&a)[4], const unsigned* b, T type) {
   struct Words {
     unsigned a[4], b[2];
   };
