@@ -6,6 +6,7 @@
 
 #include "common/gpu.h"
 #include "common/host_clock.h"
+#include "common/median.h"
 #include "common/random.h"
 
 // Tends to 2 x. started: memory that the host sees; says that this launch has begun.
@@ -76,12 +77,6 @@ class Flag {
   void* host_ = nullptr;
   void* device_ = nullptr;
 };
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 void checkLong(const std::vector<float>& x, const std::vector<float>& y, std::int64_t steps) {
   const double left = steps < 60 ? std::ldexp(1.0, -static_cast<int>(steps)) : 0;
