@@ -15,16 +15,17 @@ namespace {
 
 using namespace warpmeter::kernels;
 
-const Program kProgram{"small_grid",
-                       "the same work with too few blocks for the GPU and with enough of them",
-                       {"scaleKernel"},
-                       {{"small", "--blocks blocks: the other SMs have nothing to do", "grid", "launch"},
-                        {"full", "as many blocks as fit the GPU at once", "warps", "dram"}},
-                       measuredOptions({{"n", 1 << 26, 1, 1LL << 40, "elements of each vector"},
-                                        {"blocks", 16, 1, 65535, "blocks of the small grid"},
-                                        {"block", 256, 1, 1024, "threads in a block"}},
-                                       20, 1),
-                       {"--n", "1003", "--blocks", "3"}};
+const Program kProgram{
+    "small_grid",
+    "the same work with too few blocks for the GPU and with enough of them",
+    {"scaleKernel"},
+    {{"small", "--blocks blocks: the other SMs have nothing to do", "grid", "launch", "fp32", "mixed"},
+     {"full", "as many blocks as fit the GPU at once", "warps", "dram", "fp32", "mixed"}},
+    measuredOptions({{"n", 1 << 26, 1, 1LL << 40, "elements of each vector"},
+                     {"blocks", 16, 1, 65535, "blocks of the small grid"},
+                     {"block", 256, 1, 1024, "threads in a block"}},
+                    20, 1),
+    {"--n", "1003", "--blocks", "3"}};
 
 constexpr float kA = 0.7f;
 

@@ -194,11 +194,11 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// Rows that begin in one tile and end in another.
-__global__ void spmvCarryKernel(int rows, int tiles, const int* __restrict__ carryRows,
+// Rows that begin in one tile and end in another. Nothing is left over where a tile ends with a row.
+__global__ void spmvCarryKernel(int tiles, const int* __restrict__ carryRows,
                                 const float* __restrict__ carrySums, float* y) {
   const int tile = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (tile < tiles && carryRows[tile] < rows && carrySums[tile] != 0.0f) {
+  if (tile < tiles && carrySums[tile] != 0.0f) {
     atomicAdd(y + carryRows[tile], carrySums[tile]);
   }
 }
@@ -343,7 +343,7 @@ void multiplyByShares(Run& run, Problem& problem) {
                                       problem.deviceX.get(), tileRows.get(), problem.y.get(), carryRows.get(),
                                       carrySums.get());
     run.report.launches.add({"spmvMergeKernel", grid, kBlock});
-    spmvCarryKernel<<<carryGrid, kBlock>>>(rows, tiles, carryRows.get(), carrySums.get(), problem.y.get());
+    spmvCarryKernel<<<carryGrid, kBlock>>>(tiles, carryRows.get(), carrySums.get(), problem.y.get());
     run.report.launches.add({"spmvCarryKernel", carryGrid, kBlock});
   });
 }

@@ -121,9 +121,8 @@ TEST_P(SparseEmulation, ProductWithAVectorByEqualShares) {
       spmv::spmvMergeKernel(a.rows(), a.starts.data(), a.columnOf.data(), a.values.data(), x.data(),
                             tileRows.data(), y.data(), carryRows.data(), carrySums.data());
     });
-    emulated::launch(blocks(tiles, 64), 64, [&] {
-      spmv::spmvCarryKernel(a.rows(), tiles, carryRows.data(), carrySums.data(), y.data());
-    });
+    emulated::launch(blocks(tiles, 64), 64,
+                     [&] { spmv::spmvCarryKernel(tiles, carryRows.data(), carrySums.data(), y.data()); });
     expectEqual(y, product(a, x, 1), "y");
   }
 }
