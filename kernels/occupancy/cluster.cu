@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kBlock, 1)
       start[k] = tile[i + k * kBlock] + next[i + k * kBlock];
       value[k] = start[k];
     }
-#pragma unroll 4
+#pragma unroll 8
     for (int step = 0; step < steps; ++step) {
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) {
@@ -65,7 +65,7 @@ const Program kProgram{
      {"pair", "clusters of two: every SM gets a block", "shared_memory", "fp32", "fp32"}},
     measuredOptions({{"cluster", 6, 2, 8, "blocks in a cluster of wide"},
                      {"clusters", 220, 1, 100'000, "clusters of wide; pair has as many blocks"},
-                     {"steps", 512, 1, 1'000'000, "multiply-adds for each element"}},
+                     {"steps", 1024, 1, 1'000'000, "multiply-adds for each element"}},
                     10, 1),
     {"--clusters", "3", "--steps", "5"}};
 

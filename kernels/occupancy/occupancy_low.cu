@@ -63,8 +63,8 @@ const Program kProgram{
       "fp32"},
      {"few-warps", "eight queries in a thread: each read serves eight pairs, in independent chains",
       "registers", "fp32", "fp32"}},
-    measuredOptions({{"queries", 1 << 22, 1, 1 << 28, "results"},
-                     {"sources", 2048, 1, 1 << 20, "summands of each result"}},
+    measuredOptions({{"queries", 1 << 23, 1, 1 << 28, "results"},
+                     {"sources", 1024, 1, 1 << 20, "summands of each result"}},
                     10, 1),
     {"--queries", "1500", "--sources", "300"}};
 
