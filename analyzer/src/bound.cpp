@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "warpmeter/analyzer/format.h"
 
@@ -58,6 +59,10 @@ std::vector<UnitShare> sharesOf(const KernelCounters& c, const LaunchShape& shap
 
 double valueOf(const UnitShare* share) { return share ? *share->pct.value : 0; }
 
+bool isArithmetic(Bound unit) {
+  return unit == Bound::fp32 || unit == Bound::fp64 || unit == Bound::integer || unit == Bound::tensor;
+}
+
 // The unit used most and the next one. Every instruction takes an issue slot, so those are the limit only
 // where they are clearly busier than any unit.
 struct Ranking {
@@ -81,6 +86,10 @@ Ranking rankingOf(const std::vector<UnitShare>& shares, const BoundLimits& limit
   if (issue && (!r.first || *issue->pct.value >= best + limits.clearPct ||
                 (best < limits.boundPct && *issue->pct.value >= limits.boundPct)))
     r = {issue, r.first};
+  // Operands come from the L1 and shared memory: a tensor core at its limit keeps them as busy as itself.
+  if (r.first && r.second && r.first->unit == Bound::l1 && isArithmetic(r.second->unit) &&
+      valueOf(r.second) >= limits.boundPct && valueOf(r.second) >= valueOf(r.first) - limits.fedPct)
+    std::swap(r.first, r.second);
   return r;
 }
 

@@ -171,6 +171,21 @@ TEST(Bound, TwoUnitsAlikeCostConfidence) {
   EXPECT_EQ(boundOf(c, kFull, calibrated()).confidence, Confidence::likely);
 }
 
+TEST(Bound, TheCacheThatFeedsAFullPipeIsNotTheLimit) {
+  const auto with = [](double tensorPct, double l1Pct) {
+    KernelCounters c = quiet();
+    c.smActivePct = Metric::of(100);
+    c.tensorPct = measured(tensorPct);
+    c.l1Pct = measured(l1Pct);
+    return boundOf(c, kFull, calibrated());
+  };
+  EXPECT_EQ(with(94, 95).bound, Bound::tensor);
+  EXPECT_EQ(with(94, 95).confidence, Confidence::likely);
+  EXPECT_NE(with(94, 95).why.find("L1"), std::string::npos) << "the other one is named";
+  EXPECT_EQ(with(88, 95).bound, Bound::l1);
+  EXPECT_EQ(with(58, 61).bound, Bound::l1) << "a pipe below 60 % bounds nothing";
+}
+
 TEST(Bound, ComputedCeilingsOfMemoryAreAtMostLikely) {
   KernelCounters c = quiet();
   c.dramBytesPerSec = measured(3.6e12, 0.01e12);

@@ -62,6 +62,16 @@ TEST(Counters, AloneIsARatioOfSums) {
   EXPECT_EQ(summary.quality.runNs, 70 * 40'000);
 }
 
+// A set that counts issue slots was read after the kernels had ended: instructions stand for them.
+TEST(Counters, AMetricTakesTheCountersThatWereReadWhileTheKernelRan) {
+  const std::string late =
+      "sampleset 2 0 chip=GH100 metrics=sm__cycles_active.sum,sm__issue_active.sum\n"
+      "samples 2 8000us..8200us interval=10us values=0,0\n";
+  const auto summary = must(summarizeCounters(viewOf(kHead + everyHundred(70) + late)));
+  ASSERT_TRUE(summary.kernels.at(0).issuePct.value);
+  EXPECT_NEAR(*summary.kernels[0].issuePct.value, 100 * 503.0 / 4000, 0.01);
+}
+
 TEST(Counters, ThreeSamplesAreTooFew) {
   const auto summary = must(summarizeCounters(
       viewOf(std::string(kHead) +

@@ -34,7 +34,8 @@ constexpr double kWidestPoints = 30, kWidestPart = 1.0;
 // to none).
 constexpr double kWidestOfLargest = 0.02;
 
-// The form of a metric that the sets of this GPU can fill, and where it was solved.
+// A form of a metric that the sets of this GPU can fill. A metric with several has the first that gives a
+// value: the counters of the better one may not have been read while the kernel ran.
 struct Plan {
   const MetricTable* table = nullptr;
   const MetricForm* form = nullptr;
@@ -52,9 +53,8 @@ std::vector<Plan> plansFor(const GpuWork& work) {
         return (s.roles & form.roles()) == form.roles() && s.size() > 0;
       });
     };
-    const auto form = std::ranges::find_if(table.forms, fits);
-    if (form == table.forms.end()) continue;
-    out.push_back({&table, &*form, listed(form->numerator), listed(form->denominator)});
+    for (const MetricForm& form : table.forms)
+      if (fits(form)) out.push_back({&table, &form, listed(form.numerator), listed(form.denominator)});
   }
   return out;
 }
@@ -244,6 +244,7 @@ GpuMetrics attributeGpu(GpuWork& work, std::stop_token stop) {
     for (std::uint32_t k = 0; k < kernels; ++k) {
       const KindSight& seen = out.sight.kinds[k];
       Metric& metric = out.kernels[k].*plan.table->metric;
+      if (metric.value) continue;
       metric = Metric::missing(whyNone(seen, plan));
       std::int64_t samples = 0;
       for (std::size_t s = 0; s < work.series.size(); ++s) {

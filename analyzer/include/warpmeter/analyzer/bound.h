@@ -72,6 +72,7 @@ struct BoundLimits {
   double boundPct = 60;             // a unit used this much bounds the kernel, if it is the one used most
   double surePct = 80;              // from here on without doubt
   double clearPct = 10;             // points between the first and the second unit; below they are equal
+  double fedPct = 5;                // points that the L1 may be ahead of the arithmetic that it feeds
   double filledPct = 90;            // a grid that reaches fewer multiprocessors does not fill the GPU
   double shortNs = 3000;            // what one launch costs the host; kernels below are shorter than that
 };
