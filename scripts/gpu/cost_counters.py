@@ -56,8 +56,31 @@ def interval(ratios):
     return medians[50], medians[1949]
 
 
+def bursts_and_pauses(file):
+    """(mean ns from launch to launch while counters were read, the same in between): free of what differs from run to run."""
+    database = gpu_results.open_recording(file)
+    try:
+        starts = [row[0] for row in database.execute("SELECT start FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start")]
+        bursts = database.execute("SELECT start, end FROM WM_SAMPLE ORDER BY start").fetchall()
+    finally:
+        database.close()
+    spent, count, burst = {True: 0, False: 0}, {True: 0, False: 0}, 0
+    usual = sorted(b - a for a, b in zip(starts, starts[1:]))[len(starts) // 2]
+    for before, after in zip(starts, starts[1:]):
+        while burst < len(bursts) and bursts[burst][1] < before:
+            burst += 1
+        if after - before > 20 * usual:  # the program did something else
+            continue
+        inside = burst < len(bursts) and bursts[burst][0] <= before and after <= bursts[burst][1]
+        if not inside and burst < len(bursts) and after > bursts[burst][0]:
+            continue  # an edge
+        spent[inside] += after - before
+        count[inside] += 1
+    return tuple(spent[inside] / count[inside] if count[inside] else float("nan") for inside in (True, False))
+
+
 def pairs(results, tools, name, words, count, stop_at):
-    ratios = []
+    ratios, within = [], []
     for index in range(count):
         if time.monotonic() > stop_at:
             break
@@ -69,6 +92,9 @@ def pairs(results, tools, name, words, count, stop_at):
                 results.check(False, f"{name}: record --counters {how}", done.why())
                 return
             times[how] = time_printed(done.stdout)
+            if how == "sample" and index < 4:
+                inside, outside = bursts_and_pauses(file)
+                within.append(inside / outside)
         if None in times.values():
             results.check(False, f"{name}: time of one launch", done.stdout.decode()[:300])
             return
@@ -76,6 +102,7 @@ def pairs(results, tools, name, words, count, stop_at):
     if not ratios:
         results.skip(name, "out of time")
         return
+    results.line(f"      {name}: launch to launch in bursts / between them: " + " ".join(f"{ratio:.4f}" for ratio in within))
     low, high = interval(ratios)
     median = statistics.median(ratios)
     results.line(f"      {name}: " + " ".join(f"{ratio:.4f}" for ratio in ratios))

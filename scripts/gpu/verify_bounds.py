@@ -4,7 +4,8 @@
 
 usage: verify_bounds.py [RESULTS] [--prefix FOLDER] [--only NAME,..] [--seconds S] [--limit S] [--no-torch]   (needs a GPU)
 
-Programs are held against what their --describe says, PyTorch against torch_kernels.py.
+Programs are held against what their --describe says; PyTorch's kernels, which differ by version, against ncu: the bound must be the
+unit that ncu finds busiest, or one at most 10 points behind it.
 """
 
 import json
@@ -16,6 +17,29 @@ import gpu_results
 import verify_counters
 
 TORCH = pathlib.Path(__file__).resolve().parent / "torch_kernels.py"
+
+
+# ncu's share of each unit's peak.
+NCU = {"dram": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+       "l2": "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
+       "l1": "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
+       "tensor": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+       "fp32": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_elapsed",
+       "fp64": "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed",
+       "int": "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_elapsed",
+       "issue": "sm__issue_active.avg.pct_of_peak_sustained_elapsed"}
+
+
+def ncu_shares(results):
+    """Bare kernel name -> unit -> percent of its peak."""
+    done = gpu_results.run(["ncu", "--csv", "--cache-control", "none", "--clock-control", "none", "--launch-skip", 12,
+                            "--launch-count", 12, "--metrics", ",".join(NCU.values()), sys.executable, TORCH, "--seconds", 0], 120,
+                           gpu_results.environment())
+    results.check(done.rc == 0, "PyTorch under ncu", done.why())
+    (results.folder / "torch_kernels.ncu.csv").write_bytes(done.stdout)
+    kernels = verify_counters.ncu_kernels(results.folder / "torch_kernels.ncu.csv")
+    return {verify_counters.bare(name): {unit: values[metric][0] for unit, metric in NCU.items() if metric in values}
+            for (name, _, _), values in kernels.items()}
 
 
 def kernels_of(tools, file):
@@ -38,11 +62,15 @@ def pytorch(results, tools, seconds):
                         gpu_results.environment())
     if not results.check(done.rc == 0, "PyTorch recorded", done.why()):
         return
-    kernels = kernels_of(tools, file)
+    kernels, ncu = kernels_of(tools, file), ncu_shares(results)
     for wanted in json.loads(done.stdout)["kernels"]:
         fitting = [pair for pair in kernels if any(part in pair[0] for part in wanted["names"])]
         if results.check(bool(fitting), f"PyTorch {wanted['what']}: there"):
-            check_bound(results, f"PyTorch {wanted['what']}", wanted["bound"], *fitting[0])
+            name, kernel = fitting[0]
+            bound, shares = (kernel.get("bound") or {}).get("id"), ncu.get(verify_counters.bare(name), {})
+            told = ", ".join(f"{unit} {share:.0f}" for unit, share in sorted(shares.items(), key=lambda pair: -pair[1])[:4])
+            results.check(bound in shares and shares[bound] >= max(shares.values()) - 10, f"PyTorch {wanted['what']}: bound",
+                          f"{verify_counters.bare(name)[:40]}: {bound}, {kernel['bound']['why']}; ncu: {told}")
 
 
 def program(results, tools, name, command, expected):
