@@ -9,6 +9,7 @@ and from two thirds of it on they no longer fill a second each.
 
 import concurrent.futures
 import json
+import os
 import pathlib
 import shutil
 import sys
@@ -18,7 +19,7 @@ import gpu_results
 
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZER_FOUND = 99
-AT_A_TIME = 4
+AT_A_TIME = max(4, (os.cpu_count() or 4) - 4)
 # Sizes that no GPU holds: the program must say so before it allocates anything.
 TOO_LARGE = {"--n": str(1 << 40), "--bytes": str(1 << 40)}
 
