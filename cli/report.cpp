@@ -12,6 +12,7 @@
 #include "cli/exit_codes.h"
 #include "cli/installation.h"
 #include "cli/progress.h"
+#include "cli/report_stalls.h"
 #include "cli/report_text.h"
 #include "cli/verbs.h"
 
@@ -90,7 +91,7 @@ Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx,
   if (nvtx) tables = tables | Tables::nvtx;
   auto view = loadView(file, tables);
   if (!view) return std::move(view).error();
-  ReportData data{file, std::move(*view), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  ReportData data{file, std::move(*view), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   Error error;
   const bool done = take(analyzer::summarizeRun(data.view), data.run, error) &&
                     take(analyzer::summarizeKernels(data.view), data.kernels, error) &&
@@ -98,7 +99,8 @@ Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx,
                     take(analyzer::concurrencyOfAll(data.view), data.all, error) &&
                     take(analyzer::coldStartsOf(data.view), data.coldStarts, error) &&
                     take(analyzer::summarizeCopies(data.view), data.copies, error) &&
-                    take(analyzer::summarizeCounters(data.view), data.counters, error);
+                    take(analyzer::summarizeCounters(data.view), data.counters, error) &&
+                    take(analyzer::summarizeStalls(data.view), data.stalls, error);
   if (!done) return error;
   data.bounds = analyzer::boundsOf(data.view, data.kernels, data.counters, calibrated);
   analyzer::Limits limits;
@@ -143,6 +145,7 @@ std::string reportText(const ReportData& data, const ReportOptions& options, con
   };
   add(timeText(data, style));
   add(kernelsText(data, options, style));
+  add(stallsText(data, options, style));
   // One line each by default: they stand together.
   const bool apart = options.all;
   for (const auto& part : {streamsText(data, options, style), coldStartText(data, options, style),

@@ -18,6 +18,7 @@
 #include "warpmeter/analyzer/kernel_summary.h"
 #include "warpmeter/analyzer/nvtx_summary.h"
 #include "warpmeter/analyzer/run_summary.h"
+#include "warpmeter/analyzer/stalls.h"
 
 namespace warpmeter::cli {
 
@@ -34,6 +35,7 @@ struct ReportData {
   analyzer::Findings findings;
   analyzer::CounterSummary counters;  // quality.any false: the file has none, quality.reason says why
   analyzer::BoundSummary bounds;      // one for each of counters.kernels
+  analyzer::StallSummary stalls;      // any false: the file has no PC samples
 
   const ProfileReader& reader() const { return *view.sources().front().reader; }
   bool fromNsys() const { return reader().kind() == FileKind::nsys; }

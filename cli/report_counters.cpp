@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "cli/report_stalls.h"
 #include "cli/report_text.h"
 #include "warpmeter/analyzer/format.h"
 
@@ -155,6 +156,8 @@ std::string countersHeaderText(const ReportData& data, const Style& style) {
   const auto& q = data.counters.quality;
   const std::size_t width = style.width == 0 ? 100000 : style.width - 11;
   const auto line = [&](const std::string& text) { return "Counters   " + wrapped(text, width, 11) + "\n"; };
+  if (!q.any && data.stalls.any)
+    return line(pcHeaderText(data) + "; achieved occupancy and bound need a run with --counters sample");
   if (!q.any) {
     if (!q.reason || *q.reason == Reason::notRequested || *q.reason == Reason::notRecorded) return "";
     return line(style.warn("none") + ": " +
@@ -222,6 +225,7 @@ std::string countersReasonText(const ReportData& data, const Style& style) {
   const auto& q = data.counters.quality;
   const std::size_t width = style.width == 0 ? 100000 : style.width - 1;
   const auto line = [&](const std::string& text) { return " " + wrapped(text, width, 3) + "\n"; };
+  if (!q.any && data.stalls.any) return "";  // said in the header
   if (!q.any) {
     const auto reason = data.fromNsys() ? Reason::notRecorded
                                         : analyzer::reasonFromId(data.run.quality.countersReason)

@@ -6,6 +6,7 @@
 #include "cli/report.h"
 #include "cli/report_counters.h"
 #include "cli/report_counters_json.h"
+#include "cli/report_stalls.h"
 #include "warpmeter/analyzer/format.h"
 #include "warpmeter/analyzer/metric.h"
 
@@ -171,6 +172,7 @@ Json kernelsJson(const ReportData& data, const ReportOptions& options) {
                 {"sharePct", f.sharePct}};
     kernel.update(statsJson(f.time));
     kernel["joinedGrids"] = f.joinedGrids;
+    kernel["stalls"] = stallsJson(data, f);
     kernel["distinct"] = Json::array();
     for (const auto& d : f.distinct) kernel["distinct"].push_back(distinctJson(data, d));
     out.push_back(std::move(kernel));
@@ -331,6 +333,7 @@ Json reportJson(const ReportData& data, const ReportOptions& options) {
   json["time"] = timeJson(data);
   json["counts"] = countsJson(data.run);
   json["counters"] = countersJson(data);
+  json["pcSamples"] = pcSamplesJson(data);
   json["kernels"] = kernelsJson(data, options);
   json["concurrency"] = concurrencyJson(data);
   json["coldStarts"] = coldJson(data);

@@ -7,6 +7,7 @@
 #include "cli/occupancy_text.h"
 #include "cli/report.h"
 #include "cli/report_counters.h"
+#include "cli/report_stalls.h"
 #include "cli/report_text.h"
 #include "warpmeter/analyzer/format.h"
 
@@ -119,6 +120,7 @@ std::string kernelDetailText(const ReportData& data, std::size_t index, const Re
     add(advice(data, f.distinct.front()));
     for (std::size_t i = 0; i < (options.all ? f.distinct.size() : 1); ++i)
       out += kernelCountersText(data, f.distinct[i], style);
+    out += functionStallsText(data, f, style);
   }
   return out;
 }
