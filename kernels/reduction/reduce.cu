@@ -3,6 +3,7 @@
 // thread first adds many values itself, then the block, and only then all blocks, the memory decides again.
 #include "common/measure.h"
 #include "common/random.h"
+#include "reduction/cub.h"
 
 __global__ void reduceAtomicKernel(long long n, const float* __restrict__ x, float* sum) {
   const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -77,27 +78,43 @@ const Program kProgram{
     "the sum of an array: one atomic for each value, a tree in shared memory, or warp shuffles",
     {"reduceShuffleKernel", "reduceSharedKernel", "reduceAtomicKernel"},
     {{"shuffle", "loads of 16 bytes, sums in registers, shuffles, one atomic for each block", "registers",
-      "dram"},
-     {"shared", "sums in registers, then a tree in shared memory with a barrier a level", "warps", "dram"},
-     {"atomic", "every value is added to the one address: they queue up there", "warps", "latency"}},
-    measuredOptions({{"n", 1 << 26, 1, 1LL << 40, "values"},
+      "dram", "fp32", "read"},
+     {"shared", "sums in registers, then a tree in shared memory with a barrier a level", "warps", "dram",
+      "fp32", "read"},
+     {"atomic", "every value is added to the one address: they queue up there; a sixteenth of the values",
+      "warps", "latency", "fp32", "read"},
+     {"cub", "the library's sum", "warps", "dram", "fp32", "read"}},
+    measuredOptions({{"n", 1 << 28, 1, 1LL << 40, "values"},
                      {"block", 256, 32, 1024, "threads in a block, a power of two"}},
                     10, 1),
     {"--n", "100003"}};
 
-using Kernel = void (*)(long long, const float*, float*);
+struct Kernel {
+  const char* name;
+  void (*function)(long long, const float*, float*);
+};
+
+Kernel chosenKernel(const std::string& variant) {
+  return variant == "atomic"   ? Kernel{"reduceAtomicKernel", reduceAtomicKernel}
+         : variant == "shared" ? Kernel{"reduceSharedKernel", reduceSharedKernel}
+                               : Kernel{"reduceShuffleKernel", reduceShuffleKernel};
+}
+
+// Bytes that CUB wants for itself.
+std::size_t scratchBytes(std::int64_t n) {
+  std::size_t bytes = 0;
+  WARPMETER_CHECK(cubReduce(nullptr, bytes, n, nullptr, nullptr));
+  return bytes;
+}
 
 void reduce(Run& run) {
   const std::string& variant = run.arguments.variant();
   const bool atomic = variant == "atomic";
-  const Kernel kernel = atomic                ? reduceAtomicKernel
-                        : variant == "shared" ? reduceSharedKernel
-                                              : reduceShuffleKernel;
-  const char* name = atomic                ? "reduceAtomicKernel"
-                     : variant == "shared" ? "reduceSharedKernel"
-                                           : "reduceShuffleKernel";
-  const std::int64_t n = run.arguments["n"];
-  const std::string option = "--n " + std::to_string(n);
+  const bool cub = variant == "cub";
+  const Kernel kernel = chosenKernel(variant);
+  const std::string option = "--n " + std::to_string(run.arguments["n"]);
+  // All of the default size would take the atomics half a second a launch.
+  const std::int64_t n = atomic ? (run.arguments["n"] + 15) / 16 : run.arguments["n"];
   const auto bytes = n * static_cast<std::int64_t>(sizeof(float));
   const auto block = static_cast<unsigned>(run.arguments["block"]);
   if ((block & (block - 1)) != 0) {
@@ -109,24 +126,33 @@ void reduce(Run& run) {
 
   openDevice(run);
   requireDeviceMemory(bytes, option);
-  requireBlock(kernel, block);
+  requireBlock(kernel.function, block);
   if (!atomic) {  // one wave of blocks walks over the array
-    grid = std::min(grid, blocksAtOnce(run, kernel, block));
+    grid = std::min(grid, blocksAtOnce(run, kernel.function, block));
   }
   const std::vector<float> x = Random(run.arguments["seed"]).wholeNumbers(n, 8);
   DeviceArray<float> deviceX(n);
   DeviceArray<float> deviceSum(1);
+  std::size_t scratch = cub ? scratchBytes(n) : 0;
+  DeviceArray<unsigned char> deviceScratch(static_cast<std::int64_t>(std::max<std::size_t>(scratch, 1)));
   const auto launch = [&] {
-    kernel<<<grid, block>>>(n, deviceX.get(), deviceSum.get());
-    run.report.launches.add({name, grid, block});
+    if (cub) {
+      WARPMETER_CHECK(cubReduce(deviceScratch.get(), scratch, n, deviceX.get(), deviceSum.get()));
+      return;
+    }
+    kernel.function<<<grid, block>>>(n, deviceX.get(), deviceSum.get());
+    run.report.launches.add({kernel.name, grid, block});
   };
+  if (cub) {
+    run.report.notice("CUB's launches are not in the list");
+  }
 
   {
     Phase phase(run.nvtx, "check");  // also the warm-up
     deviceX.upload(x, run.report);
     deviceSum.upload({0.0f}, run.report);
     launch();
-    checkLaunch(name);
+    checkLaunch(variant.c_str());
     const float result = deviceSum.download(run.report).front();
     // Exact: partial sums of random whole numbers from -8 to 8 wander by about 5 sqrt(n), below 2^24 for all
     // n here.
@@ -140,8 +166,8 @@ void reduce(Run& run) {
     run.nvtx.mark("checked");
     run.report.checked(1, "double precision");
   }
-  // Later launches add to the same sum; nobody reads it any more.
-  const double launchNs = measure(run, name, launch);
+  // Later launches of ours add to the same sum; nobody reads it any more.
+  const double launchNs = measure(run, cub ? "cub" : kernel.name, launch);
   reportTraffic(run, static_cast<double>(bytes), launchNs);
 }
 
