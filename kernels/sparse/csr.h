@@ -81,11 +81,9 @@ inline void requireCsrSize(std::int64_t rows, std::int64_t perRow) {
   }
 }
 
-// Throws when value is not the sum of count products with these magnitudes, added up in float in any order.
-inline void requireSum(const std::string& what, float value, double expected, double magnitude, int count) {
-  if (!(std::abs(value - expected) <= 0x1p-24 * (count + 1) * magnitude)) {
-    throw differs(what, value, expected);
-  }
+// Whether value can be the sum of count products with these magnitudes, added up in float in any order.
+inline bool isSum(float value, double expected, double magnitude, int count) {
+  return std::abs(value - expected) <= 0x1p-24 * (count + 1) * magnitude;
 }
 
 }  // namespace warpmeter::kernels

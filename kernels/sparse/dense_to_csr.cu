@@ -162,20 +162,20 @@ std::vector<float> randomDense(std::int64_t size, std::int64_t percent, Random& 
 void checkAgainstCpu(Run& run, const std::vector<float>& dense, int columns, const std::vector<int>& starts,
                      const std::vector<int>& columnOf, const std::vector<float>& values) {
   std::size_t next = 0;
-  for (std::size_t i = 0; i < dense.size(); ++i) {
-    const auto column = static_cast<int>(i % static_cast<std::size_t>(columns));
-    const std::string row = std::to_string(i / static_cast<std::size_t>(columns));
-    if (column == 0 && starts[i / static_cast<std::size_t>(columns)] != static_cast<int>(next)) {
-      throw differs("the start of row " + row, starts[i / static_cast<std::size_t>(columns)],
-                    static_cast<double>(next));
+  for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
+    if (starts[row] != static_cast<int>(next)) {
+      throw differs("the start of row " + std::to_string(row), starts[row], static_cast<double>(next));
     }
-    if (dense[i] != 0.0f) {
-      if (columnOf[next] != column || values[next] != dense[i]) {
-        throw differs("entry " + std::to_string(next) + " of row " + row + ", column " +
-                          std::to_string(columnOf[next]) + " for " + std::to_string(column),
-                      values[next], dense[i]);
+    for (int column = 0; column < columns; ++column) {
+      const float value = dense[row * static_cast<std::size_t>(columns) + static_cast<std::size_t>(column)];
+      if (value != 0.0f) {
+        if (columnOf[next] != column || values[next] != value) {
+          throw differs("entry " + std::to_string(next) + " of row " + std::to_string(row) + ", column " +
+                            std::to_string(columnOf[next]) + " for " + std::to_string(column),
+                        values[next], value);
+        }
+        ++next;
       }
-      ++next;
     }
   }
   if (starts.back() != static_cast<int>(next)) {
