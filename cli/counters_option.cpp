@@ -53,8 +53,6 @@ std::string whyNoSuchCounters(std::string_view value) {
   if (value == "exact,sample") return " (the exact phase comes first: sample,exact)";
   std::sort(words.begin(), words.end());
   if (std::adjacent_find(words.begin(), words.end()) != words.end()) return " (each at most once)";
-  // What could, but is not built.
-  if (has("pc")) return " (pc is not in this version)";
   return "";
 }
 

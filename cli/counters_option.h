@@ -10,8 +10,9 @@ namespace warpmeter::cli {
 
 // The values that this version can record, as `choices` of the option table. Whatever is added here is offered by
 // --help, docs/cli.md and the completion, and handed to the recorder as it is.
-inline constexpr std::string_view kCountersChoices = "sample|exact|sample,exact|none";
+inline constexpr std::string_view kCountersChoices = "sample|exact|sample,exact|pc|none";
 inline constexpr std::int64_t kMostLaunchesPerKernel = 100;
+inline constexpr std::int64_t kLeastPcPeriod = 5, kMostPcPeriod = 31;  // CUPTI's
 
 // For a value that is not among them: " (why)", or "" where there is nothing to say but the list.
 std::string whyNoSuchCounters(std::string_view value);

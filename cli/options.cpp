@@ -47,7 +47,8 @@ constexpr OptionSpec kOptions[] = {
      kRecord},
     {Opt::counters, "--counters", 0, choice, "HOW", kCountersChoices, "WARPMETER_COUNTERS", "sample",
      "counters of the GPU: sample = over the whole GPU while the application runs at its full speed; exact = around single "
-     "launches, which wait for an idle GPU (not for programs whose kernels wait for each other or for the host); where the "
+     "launches, which wait for an idle GPU (not for programs whose kernels wait for each other or for the host); pc = why "
+     "warps wait, per instruction and, where the code was compiled with -lineinfo, per source line; where the "
      "system does not permit it the recording goes on without and says why",
      kRecord},
     {Opt::launchesPerKernel, "--launches-per-kernel", 0, whole, "N", "", "", "3",
@@ -56,6 +57,9 @@ constexpr OptionSpec kOptions[] = {
     {Opt::metrics, "--metrics", 0, choice, "SET", "basic|full", "", "basic",
      "exact: basic = occupancy, DRAM, instructions, pipes, issue, L2, L1; full = also stall reasons and more, at about four "
      "times the cost",
+     kRecord},
+    {Opt::pcPeriod, "--pc-period", 0, whole, "N", "", "", "CUPTI's choice",
+     "pc: a sample every 2^N cycles, 5 to 31; a smaller N gives more samples and costs more; without effect on Blackwell",
      kRecord},
     {Opt::samplerCpu, "--sampler-cpu", 0, cores, "CORES", "", "WARPMETER_SAMPLER_CPU", "0.5",
      "CPU cores that sampling may use, 0.05 to 8: more gives more samples", kRecord},
@@ -187,6 +191,7 @@ constexpr EnvironmentSpec kEnvironment[] = {
     {"WARPMETER_SOCKET", "set by record for the application: the recorder's socket"},
     {"WARPMETER_RUN", "set by record for the application: the run id"},
     {"WARPMETER_EXACT", "set by record --counters exact for the application: launches per kernel"},
+    {"WARPMETER_PC", "set by record --counters pc for the application: --pc-period, or auto"},
     {"WARPMETER_LAUNCH_LATENCY", "set by record --launch-latency for the application"},
     {"CUDA_INJECTION64_PATH",
      "set by record for the application: Warpmeter's library, loaded by the CUDA driver"},

@@ -27,6 +27,7 @@ enum class Opt : std::uint8_t {
   samplerCpu,
   launchesPerKernel,
   metrics,
+  pcPeriod,
   noNvtx,
   cupti,
   quiet,

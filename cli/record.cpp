@@ -64,6 +64,11 @@ std::int64_t launchesPerKernel(const Arguments& arguments) {
 std::string contradiction(const Arguments& arguments) {
   if (launchesPerKernel(arguments) > kMostLaunchesPerKernel)
     return fmt::format("--launches-per-kernel takes at most {}", kMostLaunchesPerKernel);
+  if (const auto period = arguments.whole(Opt::pcPeriod)) {
+    if (*period < kLeastPcPeriod || *period > kMostPcPeriod)
+      return fmt::format("--pc-period takes {} to {}: a sample every 2^N cycles", kLeastPcPeriod, kMostPcPeriod);
+    if (arguments.text(Opt::counters) != "pc") return "--pc-period needs --counters pc";
+  }
   for (const Opt option : {Opt::delay, Opt::duration})
     if (arguments.has(option) && arguments.has(Opt::captureRange))
       return fmt::format("{} and --capture-range exclude each other: keep a time or a range", specOf(option).name);
@@ -81,6 +86,7 @@ std::vector<std::string> environmentFor(const Arguments& arguments, const Instal
       {wire::kEnvRun, recorder.runId()},
       {wire::kEnvLaunchLatency, std::nullopt},
       {wire::kEnvExact, std::nullopt},
+      {wire::kEnvPc, std::nullopt},
   };
   if (!arguments.has(Opt::noNvtx))
     changes["NVTX_INJECTION64_PATH"] = where.injectLibrary();
@@ -89,6 +95,8 @@ std::vector<std::string> environmentFor(const Arguments& arguments, const Instal
   if (arguments.has(Opt::launchLatency))
     changes[wire::kEnvLaunchLatency] = arguments.text(Opt::launchLatency) == "force" ? "force" : "1";
   if (wantsExact(arguments.text(Opt::counters))) changes[wire::kEnvExact] = std::to_string(launchesPerKernel(arguments));
+  if (arguments.text(Opt::counters) == "pc")
+    changes[wire::kEnvPc] = arguments.has(Opt::pcPeriod) ? arguments.text(Opt::pcPeriod) : "auto";
   if (arguments.has(Opt::api)) changes[wire::kEnvApi] = arguments.text(Opt::api);
   if (arguments.has(Opt::flushMs)) changes[wire::kEnvFlushMs] = arguments.text(Opt::flushMs);
   if (arguments.has(Opt::cupti)) changes[wire::kEnvCuptiPath] = arguments.text(Opt::cupti);

@@ -83,7 +83,10 @@ std::string countersText(const wire::Summary& s) {
   }
   if (id == "ranged") return said.starts_with("exact mode: ") ? said : "counters of single launches; " + said;
   if (id == "sampled,ranged") return fmt::format("counters sampled, {} ({})", counted(s.samples, "sample"), said);
-  // The sampler's own line comes with what to do about it.
+  if (id == "pc") return said.starts_with("PC sampling: ") ? said : "PC sampling; " + said;
+  // The sampler's own line comes with what to do about it; what CUPTI said inside the process does not.
+  if (const auto remedy = remedyFor(id); said.starts_with("PC sampling: ") && !remedy.empty())
+    return fmt::format("no counters: {}; {}", said, remedy);
   if (!said.empty()) return "no counters: " + said;
   const auto reason = analyzer::reasonFromId(id);
   const auto remedy = remedyFor(id);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <map>
 #include <thread>
 
 #include "cli/environment.h"
@@ -159,6 +160,25 @@ TEST_F(RecordTest, ExactModesOptionsMeanNothingWithoutIt) {
   auto r = sh("echo ran", {"--counters=exact", "--launches-per-kernel=101", "-o", "y.wm.sqlite"});
   EXPECT_EQ(r.exitCode(), 2);
   EXPECT_THAT(r.err, HasSubstr("at most 100"));
+}
+
+TEST_F(RecordTest, PcSamplingIsToldToBothSides) {
+  auto r = sh("env", {"--counters", "pc", "-o", "p1.wm.sqlite"});
+  EXPECT_THAT(r.out, HasSubstr("WARPMETER_PC=auto\n"));
+  EXPECT_THAT(program_.text("p1.wm.sqlite.log"), HasSubstr("--counters\npc\n"));
+  r = sh("env", {"--counters", "pc", "--pc-period", "9", "-o", "p2.wm.sqlite"}, {"WARPMETER_PC=7"});
+  EXPECT_THAT(r.out, HasSubstr("WARPMETER_PC=9\n"));
+  r = sh("env", {"-o", "p3.wm.sqlite"}, {"WARPMETER_PC=7"});
+  EXPECT_THAT(r.out, ::testing::Not(HasSubstr("WARPMETER_PC="))) << "only what this run asks for";
+  for (const auto& [period, why] : std::map<std::string, std::string>{{"4", "takes 5 to 31"}, {"32", "takes 5 to 31"}}) {
+    r = sh("echo ran", {"--counters", "pc", "--pc-period", period, "-o", "p4.wm.sqlite"});
+    EXPECT_EQ(r.exitCode(), 2);
+    EXPECT_THAT(r.err, HasSubstr(why));
+    EXPECT_EQ(r.out, "");
+  }
+  r = sh("echo ran", {"--pc-period", "9", "-o", "p5.wm.sqlite"});
+  EXPECT_EQ(r.exitCode(), 2);
+  EXPECT_THAT(r.err, HasSubstr("--pc-period needs --counters pc"));
 }
 
 TEST_F(RecordTest, TimeAndRangeExcludeEachOther) {
