@@ -46,13 +46,16 @@ TEST_P(MemoryEmulation, CopyStrided) {
 
 TEST_P(MemoryEmulation, Saxpy) {
   for (const std::int64_t n : {1, 3, 1000, 1003, 2 * kVectors * 4 * 64}) {
-    const std::vector<float> x = Random(n).vector(n);
+    Random random(n);
+    // Whole numbers: a product and a sum of them are exact.
+    const std::vector<float> x = random.wholeNumbers(n, 16);
+    const std::vector<float> before = random.wholeNumbers(n, 16);
     const auto check = [&](auto kernel, unsigned grid, unsigned block) {
       auto y = withMargin<float>(n);
-      std::fill_n(y.begin(), n, 0.5f);
+      std::copy(before.begin(), before.end(), y.begin());
       emulated::launch(grid, block, [&] { kernel(n, 2.0f, x.data(), y.data()); });
       for (std::int64_t i = 0; i < n; ++i) {
-        ASSERT_EQ(y[i], 2.0f * x[i] + 0.5f) << i << " of " << n << ", blocks of " << block;
+        ASSERT_EQ(y[i], 2.0f * x[i] + before[i]) << i << " of " << n << ", blocks of " << block;
       }
       EXPECT_TRUE(marginUntouched(y));
     };
