@@ -78,7 +78,14 @@ Json placeJson(const analyzer::PcPlace& p) {
 std::string pcHeaderText(const ReportData& data) {
   const auto& s = data.stalls;
   if (!s.any) return "";
-  return fmt::format("{}, {} of {} with shares", counted(s.samples, "PC sample"),
+  std::string how;
+  if (s.periodCycles)
+    how = fmt::format(", one of each scheduler every {} cycles", formatCount(*s.periodCycles));
+  // Of all that the hardware took of the application's kernels.
+  if (const double all = static_cast<double>(s.samples + s.dropped); s.dropped > 0)
+    how += fmt::format(", {} dropped by the hardware",
+                       formatPercent(100 * static_cast<double>(s.dropped) / all));
+  return fmt::format("{}{}; {} of {} with shares", counted(s.samples, "PC sample"), how,
                      formatCount(static_cast<std::int64_t>(s.measured)),
                      counted(static_cast<std::int64_t>(data.kernels.functions.size()), "function"));
 }
@@ -145,6 +152,9 @@ Json pcSamplesJson(const ReportData& data) {
               {"reason", s.reason ? Json(analyzer::named(*s.reason).id) : Json(nullptr)},
               {"samples", s.samples},
               {"elsewhere", s.elsewhere},
+              {"dropped", s.dropped},
+              {"otherKernels", s.otherKernels},
+              {"periodCycles", orNull(s.periodCycles)},
               {"measuredFunctions", s.measured}};
 }
 

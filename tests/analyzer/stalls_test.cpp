@@ -143,6 +143,23 @@ TEST(Stalls, WithoutPcSamplesThereIsAReason) {
   EXPECT_EQ(denied.reason, Reason::noPermission);
 }
 
+TEST(Stalls, RunsSayHowOftenAndWhatWasDropped) {
+  const std::string run = std::string(kRun) + kPcs;
+  const auto none = must(summarizeStalls(viewOf(run)));
+  EXPECT_FALSE(none.periodCycles);
+  const auto same =
+      must(summarizeStalls(viewOf(run + "pcrun 1 0 period=32768 samples=1500 other=20 dropped=11\npcrun 2 0 "
+                                        "period=32768 samples=9 dropped=4\n")));
+  EXPECT_EQ(same.periodCycles, 32768);
+  EXPECT_EQ(same.dropped, 15);
+  EXPECT_EQ(same.otherKernels, 20);
+  const auto two = must(
+      summarizeStalls(viewOf(run + "pcrun 1 0 period=32768 samples=1\npcrun 2 0 period=1024 samples=1\n")));
+  EXPECT_FALSE(two.periodCycles) << "not the same everywhere";
+  EXPECT_FALSE(must(summarizeStalls(viewOf(run + "pcrun 1 0 samples=1\n"))).periodCycles)
+      << "CUPTI did not say";
+}
+
 // Wilson, z = 1.96: (p + z2/2n -+ z sqrt(p(1-p)/n + z2/4n2)) / (1 + z2/n). By hand for 61 of 100: z2
 // = 3.8415, middle (0.61 + 0.019207) / 1.038415 = 0.605930; half 1.959964 sqrt(0.002379 + 0.00009604)
 // / 1.038415 = 0.093900.

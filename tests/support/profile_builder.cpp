@@ -54,7 +54,8 @@ class DslWriter {
         {"mark", &DslWriter::mark},       {"loss", &DslWriter::loss},
         {"cost", &DslWriter::cost},       {"stream", &DslWriter::stream},
         {"ceiling", &DslWriter::ceiling}, {"sampleset", &DslWriter::sampleSet},
-        {"samples", &DslWriter::samples}, {"pc", &DslWriter::pc}};
+        {"samples", &DslWriter::samples}, {"pc", &DslWriter::pc},
+        {"pcrun", &DslWriter::pcRun}};
     const auto verb = kVerbs.find(l.word(0));
     if (verb == kVerbs.end()) throw BadLine("unknown verb: " + l.word(0));
     return (this->*verb->second)(l);
@@ -304,6 +305,11 @@ class DslWriter {
     return one(PcSamples{makeGlobalPid(l.process(1).first).value, l.word(2), l.time(3),
                          "smsp__pcsamp_warps_issue_stalled_" + l.word(4), l.time(5), l.text("file").value_or(""),
                          l.number("line", kNull)});
+  }
+
+  Result<void> pcRun(const DslLine& l) {
+    return one(PcRun{makeGlobalPid(l.process(1).first).value, l.time(2), "GH100", l.number("period", kNull),
+                     l.number("samples", 0), l.number("other", 0), l.number("dropped", 0)});
   }
 
   ProfileWriter& writer_;

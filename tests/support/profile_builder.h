@@ -10,6 +10,7 @@
 //   ceiling  GPU KIND VALUE [source=calibrated]
 //   sampleset SET GPU chip=GH100 metrics=NAME,NAME     samples SET A..B interval=2us values=N,N   (N in each sample)
 //   pc       PID FUNCTION OFFSET REASON SAMPLES [file=TEXT line=N]   REASON: behind smsp__pcsamp_warps_issue_stalled_
+//   pcrun    PID GPU samples=N [period=N other=N dropped=N]
 //   thread   PID/TID TEXT
 //   kernel   PID NAME A..B [corr=N gpu=0 ctx=1 stream=7 grid=x,y,z block=x,y,z cluster=x,y,z regs=16 static=B
 //            dynamic=B executed=B carveout=P node=N graph=N mac=N mangled=TEXT local=B]

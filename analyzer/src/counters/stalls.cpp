@@ -128,6 +128,22 @@ Reason whyNone(const ProfileView& view) {
   return Reason::notRequested;
 }
 
+Result<void> addRuns(const ProfileView& view, StallSummary& out) {
+  bool same = true;
+  for (const ViewSource& s : view.sources()) {
+    auto runs = s.reader->pcRuns();
+    if (!runs) return runs.error();
+    for (const PcRun& run : *runs) {
+      out.dropped += run.dropped;
+      out.otherKernels += run.otherKernels;
+      if (!out.periodCycles) out.periodCycles = run.periodCycles;
+      same = same && *out.periodCycles == run.periodCycles;
+    }
+  }
+  if (!same || (out.periodCycles && isNull(*out.periodCycles))) out.periodCycles.reset();
+  return {};
+}
+
 }  // namespace
 
 std::string PcPlace::text() const {
@@ -183,6 +199,7 @@ Result<StallSummary> summarizeStalls(const ProfileView& view, std::stop_token st
   for (const auto& [name, c] : others) out.elsewhere += c.samples();
   out.samples = out.elsewhere;
   if (!out.any) out.reason = whyNone(view);
+  if (auto ok = addRuns(view, out); !ok) return ok.error();
   for (const Collected& c : collected) {
     out.kernels.push_back(summarize(view, c, twins));
     KernelStalls& kernel = out.kernels.back();

@@ -7,6 +7,8 @@ kernel 4711 gemm_bf16_128x256 800ms..1100ms grid=264 block=384 regs=168 mangled=
 kernel 4712 gemm_bf16_128x256 1100ms..1200ms grid=132 block=384 regs=168 mangled=_Z4gemmv
 kernel 4711 "void ns::layer_norm_fwd<float, 4>(float*, int)" 1350ms..1450ms grid=4096 block=256 regs=80 mangled=_Z10layer_normPf
 kernel 4711 tiny 1520ms..1521ms grid=1 block=32 regs=16 mangled=_Z4tinyv
+pcrun 4711 0 period=32768 samples=8126 dropped=70
+pcrun 4712 0 period=32768 samples=2450 other=50
 pc 4711 _Z4gemmv 416 long_scoreboard            5000 file=/home/someone/src/gemm.cu line=17
 pc 4711 _Z4gemmv 416 long_scoreboard_not_issued 4700 file=/home/someone/src/gemm.cu line=17
 pc 4711 _Z4gemmv 448 gmma                       1500 file=/home/someone/src/gemm.cu line=21

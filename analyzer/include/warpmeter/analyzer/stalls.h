@@ -87,6 +87,10 @@ struct StallSummary {
   std::int64_t samples = 0;      // of all functions
   std::int64_t elsewhere =
       0;  // of samples: in functions that are no recorded kernel (called ones, other names)
+  // Of WM_PC_RUN: samples that the hardware dropped, samples in kernels that are not the application's, cycles between
+  // two looks of a scheduler (nullopt: not known, or not the same everywhere).
+  std::int64_t dropped = 0, otherKernels = 0;
+  std::optional<std::int64_t> periodCycles;
   std::size_t measured = 0;           // functions with shares
   std::vector<KernelStalls> kernels;  // by ProfileView::functions()
 };
