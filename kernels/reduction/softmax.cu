@@ -112,8 +112,8 @@ const Program kProgram{
     {{"fused", "reads a row once and keeps it in registers", "warps", "dram", "fp32", "mixed"},
      {"online", "largest value and sum in one pass, a second one for the results", "warps", "dram", "fp32",
       "mixed"},
-     {"naive", "a kernel each for the largest value, the sum and the results: three reads", "registers",
-      "dram", "fp32", "mixed"}},
+     {"naive", "a kernel each for the largest value, the sum and the results: three reads", "warps", "dram",
+      "fp32", "mixed"}},
     rowOptions(),
     {"--rows", "37", "--columns", "1003"}};
 
