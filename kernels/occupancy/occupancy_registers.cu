@@ -3,12 +3,13 @@
 // waits for memory has few warps to wait with; launch bounds make the compiler put the values away meanwhile.
 #include "common/measure.h"
 #include "common/random.h"
+#include "common/sm_threads.h"
 
 // Knobs: words that a thread keeps over the loop (each a register), and the blocks for each SM that the
 // launch bounds ask for.
 constexpr int kHeld = 64;
 constexpr int kBlock = 256;
-constexpr int kBlocksWanted = 8;
+constexpr int kBlocksWanted = kThreadsOfSm / kBlock;
 constexpr int kLanes = 32;
 
 // Thread `thread` of `threads` reads kHeld words, follows a path through the list with its warp, 256 bytes a
@@ -62,8 +63,8 @@ const Program kProgram{
     "values that are kept over a loop of loads: in registers, or put away by launch bounds",
     {"heldFreeKernel", "heldBoundedKernel"},
     {{"free", "64 values stay in registers: few warps fit an SM", "registers", "latency", "int32", "read"},
-     {"bounded", "launch bounds ask for 8 blocks an SM: the values are stored before the loop", "warps",
-      "dram", "int32", "read"}},
+     {"bounded", "launch bounds ask for as many blocks as fill an SM: the values are stored before the loop",
+      "warps", "dram", "int32", "read"}},
     measuredOptions({{"nodes", 1 << 21, 1, 1 << 27, "nodes of the list, 256 bytes each, a power of two"},
                      {"visits", 256, 1, 1'000'000, "nodes that each warp visits"},
                      {"blocks", 2112, 1, 65535, "blocks of 256 threads"}},

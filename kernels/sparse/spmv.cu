@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "common/measure.h"
+#include "common/sm_threads.h"
 #include "sparse/cusparse_library.h"
 #include "sparse/spmv_merge.cuh"
 
@@ -26,7 +27,7 @@ __global__ void spmvScalarKernel(int rows, const int* __restrict__ starts, const
 
 // lanes neighbouring threads share a row. Entries are read once (__ldcs), x often.
 template <int lanes>
-__global__ void __launch_bounds__(kBlock, 2048 / kBlock)
+__global__ void __launch_bounds__(kBlock, kThreadsOfSm / kBlock)
     spmvVectorKernel(int rows, const int* __restrict__ starts, const int* __restrict__ columns,
                      const float* __restrict__ values, const float* __restrict__ x, float* __restrict__ y) {
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
