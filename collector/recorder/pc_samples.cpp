@@ -133,7 +133,7 @@ bool PcIntake::takeBatch(ProcessContext& context, std::span<const std::byte> byt
                   textOf(context, process, wire::kStringBit | entry.reason)};
     const auto known = process.samples.find(key);
     if (known == process.samples.end() && instructions_ >= kMaxInstructions) {
-      beyond += entry.samples;
+      if (!wire::countsAgain(texts_[key.reason])) beyond += entry.samples;
       continue;
     }
     if (known == process.samples.end()) {
@@ -142,7 +142,7 @@ bool PcIntake::takeBatch(ProcessContext& context, std::span<const std::byte> byt
     } else {
       known->second += entry.samples;
     }
-    totals_.inInstructions += entry.samples;
+    if (!wire::countsAgain(texts_[key.reason])) totals_.inInstructions += entry.samples;
     if (!isFunction_[key.function]) ++totals_.functions;
     isFunction_[key.function] = true;
   }

@@ -72,7 +72,7 @@ void Store::finishPc() {
     if (!isNull(totals.periodCycles)) first += fmt::format(", one every {} cycles", totals.periodCycles);
     say(first);
     say(totals.lines > 0 ? "with source lines" : "no source lines (compile with -lineinfo for them)");
-    if (totals.otherKernels > 0) say(percent(totals.otherKernels, totals.samples) + " more in kernels that are not the application's");
+    if (totals.otherKernels > 0) say(percent(totals.otherKernels, totals.samples) + " of all in kernels that are not the application's");
     if (totals.dropped > 0) say(percent(totals.dropped, totals.samples) + " dropped by the hardware");
   }
   if (!pcProblem_.empty()) say(pcProblem_);

@@ -28,6 +28,7 @@ step 600 "$here/verify_pytorch.py" "$results" "${prefix[@]}"
 for name in streams_overlap graph copies_pageable; do
   step 300 "$here/nsys_stats.sh" "$results/recordings/$name.wm.sqlite" "$results/nsys-$name"
 done
+step 150 "$here/verify_pc.py" "$results" "${prefix[@]}"
 step 900 "$here/verify_counters.py" "$results" "${prefix[@]}" --limit 600
 step 600 "$here/cost_counters.py" "$results" "${prefix[@]}"
 step 600 "$here/cost.sh" "$results" "${prefix[@]}"

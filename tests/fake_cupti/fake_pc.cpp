@@ -21,7 +21,7 @@ using namespace warpmeter::fake;
 
 namespace {
 
-constexpr std::uint32_t kReasonIndex[kPcReasons] = {8, 3, 21};  // no places in an array
+constexpr std::uint32_t kReasonIndex[kPcReasons + 1] = {8, 3, 21, 9};  // no places in an array; the last is the twin
 
 struct Instruction {
   std::uint64_t crc;
@@ -76,7 +76,9 @@ std::uint64_t crcOf(const void* image, std::uint64_t bytes) {
       continue;
     }
     for (std::uint32_t i = 0; i < kPcOffsets; ++i) {
-      s.ready[{launch.crc, launch.function, (i + 1) * 0x10u}][kReasonIndex[i % kPcReasons]] += i + 1;
+      auto& counts = s.ready[{launch.crc, launch.function, (i + 1) * 0x10u}];
+      counts[kReasonIndex[i % kPcReasons]] += i + 1;
+      if (i % kPcReasons == 0 && i > 0) counts[kReasonIndex[kPcReasons]] += i;
     }
     const auto dropped = static_cast<std::uint64_t>(numberOf("FAKE_CUPTI_PC_DROP"));
     s.total += kPcPerLaunch + 1 + dropped;
@@ -183,15 +185,15 @@ CUptiResult CUPTIAPI cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams* p) {
 CUptiResult CUPTIAPI cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams* p) {
   PC_CALL("cuptiPCSamplingGetNumStallReasons");
   NEEDS_SESSION(p);
-  *p->numStallReasons = kPcReasons;
+  *p->numStallReasons = kPcReasons + 1;
   return CUPTI_SUCCESS;
 }
 CUptiResult CUPTIAPI cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams* p) {
   PC_CALL("cuptiPCSamplingGetStallReasons");
   NEEDS_SESSION(p);
-  for (std::size_t i = 0; i < p->numStallReasons && i < kPcReasons; ++i) {
+  for (std::size_t i = 0; i < p->numStallReasons && i <= kPcReasons; ++i) {
     p->stallReasonIndex[i] = kReasonIndex[i];
-    std::strncpy(p->stallReasons[i], kPcReasonNames[i], CUPTI_STALL_REASON_STRING_SIZE);
+    std::strncpy(p->stallReasons[i], i == kPcReasons ? kPcTwinName : kPcReasonNames[i], CUPTI_STALL_REASON_STRING_SIZE);
   }
   return CUPTI_SUCCESS;
 }

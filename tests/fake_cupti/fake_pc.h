@@ -15,6 +15,8 @@ namespace warpmeter::fake {
 
 inline constexpr std::uint32_t kPcOffsets = 4, kPcReasons = 3;
 inline constexpr std::uint32_t kPcPerLaunch = 1 + 2 + 3 + 4;  // in instructions
+// The first reason has a twin that counts i of the i + 1 again.
+inline constexpr const char* kPcTwinName = "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued";
 inline constexpr std::uint32_t kPcDefaultPeriod = 12;
 inline constexpr const char* kPcReasonNames[kPcReasons] = {"smsp__pcsamp_warps_issue_stalled_long_scoreboard",
                                                            "smsp__pcsamp_warps_issue_stalled_wait",

@@ -100,7 +100,7 @@ void PcSender::send(const PcHost& host, const PcSession& session, const CUpti_PC
     --left;
     const std::uint32_t samples = reason.samples, name = session.reasonOf(reason.pcSamplingStallReasonIndex);
     if (none || name == 0) {
-      pending_.lost += samples;
+      if (!session.countsAgain(reason.pcSamplingStallReasonIndex)) pending_.lost += samples;
       return;
     }
     const std::uint64_t crc = pc.cubinCrc, offset = pc.pcOffset;

@@ -113,6 +113,7 @@ bool PcSession::nameReasons(StepFailure& failure) noexcept {
   if (failure.result != CUPTI_SUCCESS) return false;
   for (std::size_t i = 0; i < reasons_; ++i) {
     const char* name = all.names[i];
+    reasonAgain_[i] = wire::countsAgain({name, strnlen(name, kNameBytes)});
     reasonName_[i] = static_cast<std::uint32_t>(host_->nameOf(name, strnlen(name, kNameBytes)) & ~wire::kStringBit);
   }
   return true;
@@ -173,12 +174,21 @@ StepFailure PcSession::disable() noexcept {
   return {"cuptiPCSamplingDisable", functions_->cuptiPCSamplingDisable(&disable)};
 }
 
-std::uint32_t PcSession::reasonOf(std::uint32_t index) const noexcept {
-  if (index < reasons_ && reasonIndex_[index] == index) return reasonName_[index];
+std::size_t PcSession::placeOf(std::uint32_t index) const noexcept {
   for (std::size_t i = 0; i < reasons_; ++i) {
-    if (reasonIndex_[i] == index) return reasonName_[i];
+    if (reasonIndex_[i] == index) return i;
   }
-  return 0;
+  return kMaxReasons;
+}
+
+std::uint32_t PcSession::reasonOf(std::uint32_t index) const noexcept {
+  const std::size_t place = placeOf(index);
+  return place == kMaxReasons ? 0 : reasonName_[place];
+}
+
+bool PcSession::countsAgain(std::uint32_t index) const noexcept {
+  const std::size_t place = placeOf(index);
+  return place != kMaxReasons && reasonAgain_[place];
 }
 
 }  // namespace warpmeter::counters

@@ -53,9 +53,12 @@ class PcSession {
 
   // String reference of a stall reason's name, 0 = unknown index.
   std::uint32_t reasonOf(std::uint32_t index) const noexcept;
+  // Whether its samples are in another reason too, see wire::countsAgain().
+  bool countsAgain(std::uint32_t index) const noexcept;
 
  private:
   static constexpr int kRounds = 256;
+  std::size_t placeOf(std::uint32_t index) const noexcept;  // in the tables of reasons; kMaxReasons = unknown
   bool reserve() noexcept;
   bool nameReasons(StepFailure& failure) noexcept;
   bool configure(StepFailure& failure) noexcept;
@@ -71,6 +74,7 @@ class PcSession {
   std::uint32_t periodLog2_ = 0;
   std::size_t reasons_ = 0;
   std::uint32_t reasonIndex_[kMaxReasons] = {}, reasonName_[kMaxReasons] = {};
+  bool reasonAgain_[kMaxReasons] = {};
   // In memory of its own, kept for the next session: CUPTI was given pointers to it.
   CUpti_PCSamplingData* fetched_ = nullptr;
   CUpti_PCSamplingData* last_ = nullptr;  // what Disable leaves

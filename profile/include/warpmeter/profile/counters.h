@@ -52,8 +52,8 @@ struct PcSamples {
   std::int64_t line = kNull;
 };
 
-// WM_PC_RUN: what PC sampling did on one GPU of one process. A sample is a look at one warp of each scheduler, every
-// periodCycles cycles. samples = those in WM_PC's rows + otherKernels + dropped, as far as none was lost on the way.
+// WM_PC_RUN: what PC sampling did on one GPU of one process. The multiprocessors note the instruction of a warp
+// every periodCycles cycles: a sample. samples = those in WM_PC's rows + otherKernels + dropped, as far as none was lost on the way.
 struct PcRun {
   std::int64_t globalPid = kNull, deviceId = 0;  // deviceId: CUDA's ordinal in that process
   std::string chip;                              // "GH100"

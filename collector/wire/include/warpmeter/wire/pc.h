@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "warpmeter/wire/records.h"
 
@@ -15,6 +16,10 @@ namespace warpmeter::wire {
 inline constexpr std::uint32_t kPcChipBytes = 32;
 inline constexpr std::uint32_t kPcAutoPeriod = 1;  // of Options: CUPTI chooses; else 5 to 31
 inline constexpr std::uint32_t kPcLeastPeriod = 5, kPcMostPeriod = 31;
+
+// CUPTI counts each reason twice: "..._long_scoreboard" is all samples of warps that waited so, and "..._long_scoreboard_not_issued"
+// those among them at which their scheduler issued nothing. Sums of samples leave the second out.
+constexpr bool countsAgain(std::string_view reason) { return reason.ends_with("_not_issued"); }
 
 // Samples of one instruction for one stall reason.
 struct PcEntry {
@@ -40,7 +45,7 @@ struct PcBatchRecord {
   std::uint32_t entries;
   std::uint32_t periodLog2;  // a sample every 2^n cycles; 0 = not known
   char chip[kPcChipBytes];   // empty: not known
-  // Since the last record; `samples` is all that CUPTI counted, entries and the next two included.
+  // Since the last record; `samples` is all that CUPTI counted, entries (each once) and the next two included.
   std::uint64_t samples, otherKernels, dropped;
   std::uint64_t lost;        // samples that found no slot
   std::uint32_t bufferFull;  // times that the hardware's buffer was full: what it held is lost, uncounted
