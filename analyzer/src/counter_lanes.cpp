@@ -96,6 +96,33 @@ void CounterLane::add(std::shared_ptr<const ProfileView> view, const SampleSerie
   parts_.push_back(std::move(part));
 }
 
+// Samples of a series follow each other without overlap.
+std::pair<std::size_t, std::size_t> CounterLane::Part::touching(std::int64_t from, std::int64_t to) const {
+  const auto starts = series->start.span();
+  auto first = static_cast<std::size_t>(std::ranges::upper_bound(starts, from) - starts.begin());
+  if (first > 0 && series->endNs(first - 1) > from) --first;
+  const auto last = static_cast<std::size_t>(std::ranges::lower_bound(starts, to) - starts.begin());
+  return {first, std::max(first, last)};
+}
+
+std::optional<CounterReading> CounterLane::read(std::int64_t t0, std::int64_t t1) const {
+  CounterReading out;
+  Sum sum;
+  for (const Part& part : parts_) {
+    const auto [first, last] = part.touching(t0, t1);
+    if (first == last) continue;
+    sum.add(part.of(first, last));
+    out.samples += static_cast<std::int64_t>(last - first);
+    out.sets.push_back("set " + std::to_string(part.series->setId) + ": " +
+                       part.series->metrics[part.numerator]);
+  }
+  if (sum.denominator <= 0) return std::nullopt;
+  out.low = sum.low;
+  out.high = sum.high;
+  out.mean = static_cast<float>(sum.numerator / sum.denominator);
+  return out;
+}
+
 void CounterLane::picture(std::int64_t t0, std::int64_t t1, int pixels,
                           std::vector<CounterColumn>& out) const {
   out.clear();
@@ -106,12 +133,8 @@ void CounterLane::picture(std::int64_t t0, std::int64_t t1, int pixels,
     const auto to = std::max(from + 1, t0 + static_cast<std::int64_t>((pixel + 1) * nsPerPixel));
     Sum sum;
     for (const Part& part : parts_) {
-      // Samples of a series follow each other without overlap: those that touch [from, to).
-      const auto starts = part.series->start.span();
-      auto first = static_cast<std::size_t>(std::ranges::upper_bound(starts, from) - starts.begin());
-      if (first > 0 && part.series->endNs(first - 1) > from) --first;
-      const auto last = static_cast<std::size_t>(std::ranges::lower_bound(starts, to) - starts.begin());
-      sum.add(part.of(first, std::max(first, last)));
+      const auto [first, last] = part.touching(from, to);
+      sum.add(part.of(first, last));
     }
     if (sum.denominator > 0)
       out.push_back({pixel, sum.low, sum.high, static_cast<float>(sum.numerator / sum.denominator)});

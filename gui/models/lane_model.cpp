@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/time_text.h"
 #include "warpmeter/analyzer/format.h"
 
 namespace warpmeter::gui {
@@ -166,6 +167,30 @@ std::optional<RowAt> rowAt(const std::vector<Lane>& lanes, const std::vector<Lan
   const int row = (y - box->rowTop) / std::max(box->rowHeight, 1);
   if (row >= lanes[lane].rows) return std::nullopt;
   return RowAt{lane, row};
+}
+
+std::optional<std::size_t> counterAt(const std::vector<Lane>& lanes, const std::vector<LaneBox>& boxes,
+                                     int y) {
+  const auto box =
+      std::partition_point(boxes.begin(), boxes.end(), [y](const LaneBox& b) { return b.bottom() <= y; });
+  if (box == boxes.end() || y < box->top) return std::nullopt;
+  const auto lane = static_cast<std::size_t>(box - boxes.begin());
+  return lanes[lane].kind == LaneKind::counter ? std::optional(lane) : std::nullopt;
+}
+
+std::optional<analyzer::SpanText> counterText(const analyzer::CounterLane& lane, TimeSpan column,
+                                              std::int64_t originNs) {
+  const auto reading = lane.read(column.startNs, column.endNs);
+  if (!reading) return std::nullopt;
+  const auto value = [&](float v) { return analyzer::formatValue(static_cast<double>(v), lane.unit); };
+  analyzer::SpanText out{lane.text, {}, column.startNs, column.endNs};
+  out.lines.emplace_back("at", timeText(column.startNs - originNs, column.lengthNs()).toStdString());
+  out.lines.emplace_back("value", value(reading->mean));
+  if (reading->samples > 1)
+    out.lines.emplace_back(analyzer::formatCount(reading->samples) + " samples",
+                           value(reading->low) + " to " + value(reading->high));
+  for (const std::string& set : reading->sets) out.lines.emplace_back("counted by", set);
+  return out;
 }
 
 }  // namespace warpmeter::gui

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/time_axis.h"
 #include "warpmeter/analyzer/counter_lanes.h"
 #include "warpmeter/analyzer/timeline.h"
 
@@ -64,5 +65,11 @@ struct RowAt {
 };
 // The track's row that y (px from the top of the first lane) lies in.
 std::optional<RowAt> rowAt(const std::vector<Lane>& lanes, const std::vector<LaneBox>& boxes, int y);
+// The counter lane there.
+std::optional<std::size_t> counterAt(const std::vector<Lane>& lanes, const std::vector<LaneBox>& boxes, int y);
+
+// What a counter lane says of a pixel column: time since originNs, value and unit, spread, sets; nullopt in a hole.
+std::optional<analyzer::SpanText> counterText(const analyzer::CounterLane& lane, TimeSpan column,
+                                              std::int64_t originNs);
 
 }  // namespace warpmeter::gui

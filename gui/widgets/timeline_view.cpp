@@ -147,6 +147,22 @@ void TimelineView::updateHover() {
   viewport()->update();
 }
 
+void TimelineView::showCounter(QPoint position) {
+  const QRect plot = geometryOfParts().plot;
+  std::optional<analyzer::SpanText> text;
+  if (profile_ && plot.contains(position)) {
+    const auto lane = counterAt(lanes_.lanes(), boxes_, position.y() - plot.top() + verticalScrollBar()->value());
+    const int column = position.x() - plot.left();
+    const std::int64_t from = axis().nsAt(column);
+    const TimeSpan pixel{from, std::max(from + 1, axis().nsAt(column + 1))};
+    if (lane) text = counterText(lanes_.counter(lanes_.lanes()[*lane]), pixel, profile_->all.startNs);
+  }
+  if (text)
+    hoverBox_->showAt(position, *text);
+  else
+    hoverBox_->hide();
+}
+
 std::optional<QRect> TimelineView::hoveredRect() const {
   const auto hovered = state_->hovered();
   if (!hovered || !timeline()) return std::nullopt;
@@ -190,7 +206,10 @@ void TimelineView::changeEvent(QEvent* event) {
 
 bool TimelineView::viewportEvent(QEvent* event) {
   if (event->type() == QEvent::ToolTip) return showLabelTip(static_cast<QHelpEvent*>(event));
-  if (event->type() == QEvent::Leave) state_->setHovered(std::nullopt);
+  if (event->type() == QEvent::Leave) {
+    state_->setHovered(std::nullopt);
+    hoverBox_->hide();
+  }
   return QAbstractScrollArea::viewportEvent(event);
 }
 
@@ -235,6 +254,7 @@ void TimelineView::mouseMoveEvent(QMouseEvent* event) {
     const auto item = itemAt(position);
     if (item == state_->hovered() && item) updateHover();  // the box follows the pointer
     state_->setHovered(item);
+    if (!item) showCounter(position);
     return;
   }
   const QPoint way = position - drag_->from;

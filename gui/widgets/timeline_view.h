@@ -62,6 +62,7 @@ class TimelineView : public QAbstractScrollArea {
   void updateHover();
   analyzer::SpanText describe(const ItemRef& item) const;
   std::optional<QRect> hoveredRect() const;
+  void showCounter(QPoint position);  // in the box, or hides it
   bool showLabelTip(QHelpEvent* event);
 
   ViewState* state_;

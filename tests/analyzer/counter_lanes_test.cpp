@@ -100,6 +100,19 @@ TEST(CounterLanes, AnIdleGpuHasNoOccupancy) {
   EXPECT_EQ(active[0].mean, 0);
 }
 
+TEST(CounterLanes, AReadingSaysWhatWasCountedAndByWhom) {
+  const auto lanes = counterLanes(shared(kBursts));
+  const auto one = lanes[0].read(10'000, 10'001);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->samples, 1);
+  EXPECT_NEAR(one->mean, 50, 1e-4);
+  EXPECT_EQ(one->sets, std::vector<std::string>{"set 1: sm__warps_active.sum"});
+  const auto both = lanes[0].read(0, 2'000'000);
+  EXPECT_EQ(both->samples, 400);
+  EXPECT_NEAR(both->mean, 31.25, 1e-4);
+  EXPECT_FALSE(lanes[0].read(500'000, 600'000)) << "a hole";
+}
+
 TEST(CounterLanes, NothingForNothing) {
   const auto lanes = counterLanes(shared(kBursts));
   EXPECT_TRUE(pictureOf(lanes[0], 5, 5, 10).empty());

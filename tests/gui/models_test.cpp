@@ -73,6 +73,34 @@ TEST_F(Models, CounterLanesStandOnceBelowTheirGpu) {
   EXPECT_FALSE(rowAt(lanes.lanes(), boxes, boxes[2].rowTop + 1)) << "no bars to point at";
 }
 
+TEST_F(Models, ACounterSaysItsValueUnderThePointer) {
+  const auto file = writeCountersProfile();
+  const auto profile = loadAll(file->path);
+  ASSERT_TRUE(profile);
+  LaneModel lanes;
+  lanes.setTimeline(profile->timeline, profile->counterLanes);
+  const std::vector<LaneBox> boxes = lanes.boxes(700);
+  EXPECT_FALSE(counterAt(lanes.lanes(), boxes, boxes[1].top)) << "the GPU's own line";
+  ASSERT_EQ(counterAt(lanes.lanes(), boxes, boxes[4].top + 1), 4u);
+  EXPECT_FALSE(counterAt(lanes.lanes(), boxes, boxes[6].top + 1)) << "a stream";
+  EXPECT_FALSE(counterAt(lanes.lanes(), boxes, boxes.back().bottom()));
+
+  using Lines = std::vector<std::pair<std::string, std::string>>;
+  // 6 MB in 2 us.
+  const auto text = counterText(lanes.counter(lanes.lanes()[4]), {150'000, 150'001}, 0);
+  ASSERT_TRUE(text);
+  EXPECT_EQ(text->title, "DRAM read");
+  EXPECT_EQ(
+      text->lines,
+      (Lines{{"at", "150.000 us"}, {"value", "3.00 TB/s"}, {"counted by", "set 1: dram__bytes_read.sum"}}));
+  // 190-200 us: 6 MB a sample, 200-210 us: 1 MB.
+  const auto edge = counterText(lanes.counter(lanes.lanes()[4]), {190'000, 210'000}, 0);
+  ASSERT_TRUE(edge);
+  EXPECT_EQ(edge->lines[1].second, "1.75 TB/s");
+  EXPECT_EQ(edge->lines[2], std::pair(std::string("10 samples"), std::string("500 GB/s to 3.00 TB/s")));
+  EXPECT_FALSE(counterText(lanes.counter(lanes.lanes()[4]), {260'000, 270'000}, 0)) << "a hole";
+}
+
 TEST_F(Models, TheTableShowsWhatWasMeasured) {
   auto with = std::make_shared<LoadedProfile>(*profile_);
   KernelTableModel model;
@@ -125,11 +153,13 @@ TEST_F(Models, DetailsSayWhyWarpsWait) {
   const auto file = writePcProfile();
   const auto profile = loadAll(file->path);
   ASSERT_TRUE(profile);
-  const std::vector<std::string> expected{
-      "warps wait for|60.0 % data from L1, L2 or DRAM", "|25.0 % issuing",
-      "|15.0 % the other warps at a block's barrier",   "they wait at|60.0 % alpha.cu:17, long scoreboard",
-      "|25.0 % alpha.cu:18, issuing",                   "|15.0 % +0x30, barrier",
-      "PC samples|1 000 of all sizes together"};
+  const std::vector<std::string> expected{"warps wait for|60.0 % data from L1, L2 or DRAM",
+                                          "|25.0 % issuing",
+                                          "|15.0 % the other warps at a block's barrier",
+                                          "they wait at|60.0 % alpha.cu:17, long scoreboard",
+                                          "|25.0 % alpha.cu:18, issuing",
+                                          "|15.0 % +0x30, barrier",
+                                          "PC samples|1 000 of all sizes together"};
   EXPECT_EQ(linesFrom(kernelDetails(*profile), "warps wait for"), expected);
   const std::uint32_t beta = profile->kernels->functions[1].function;
   EXPECT_EQ(linesFrom(kernelDetails(*profile, beta), "warps wait for"),

@@ -116,6 +116,41 @@ TEST_F(Window, HoverFindsTheBarAndDescribesIt) {
   EXPECT_FALSE(box->isVisible());
 }
 
+TEST(CounterHover, ShowsTheValueAndGoesAway) {
+  const auto file = test::writeCountersProfile();
+  MainWindow window;
+  window.resize(1200, 800);
+  window.show();
+  bool opened = false;
+  QObject::connect(&window, &MainWindow::opened, &window, [&opened] { opened = true; });
+  window.open(file->path);
+  ASSERT_TRUE(test::waitUntil([&] { return opened; }));
+  QApplication::processEvents();
+  TimelineView& view = *window.timeline();
+  window.state()->setVisible({100'000, 400'000});
+  const QRect plot = view.geometryOfParts().plot;
+  const std::vector<LaneBox> boxes = view.lanes().boxes(plot.height());
+  const TimeAxis axis(window.state()->visible(), plot.width());
+  const auto moveTo = [&](std::int64_t ns, std::size_t lane) {
+    const QPointF at(plot.left() + axis.columnOf(ns), plot.top() + boxes[lane].top + boxes[lane].height / 2);
+    QMouseEvent event(QEvent::MouseMove, at, view.viewport()->mapToGlobal(at), Qt::NoButton, Qt::NoButton,
+                      Qt::NoModifier);
+    QApplication::sendEvent(view.viewport(), &event);
+  };
+  const auto* box = view.findChild<HoverBox*>();
+  moveTo(150'000, 2);
+  EXPECT_TRUE(box->isVisible());
+  EXPECT_TRUE(box->text().contains("SM occupancy") && box->text().contains("50.0 %"))
+      << box->text().toStdString();
+  moveTo(275'000, 2);
+  EXPECT_FALSE(box->isVisible()) << "a hole between samples";
+  moveTo(150'000, 4);
+  EXPECT_TRUE(box->text().contains("3.00 TB/s")) << box->text().toStdString();
+  QEvent leave(QEvent::Leave);
+  QApplication::sendEvent(view.viewport(), &leave);
+  EXPECT_FALSE(box->isVisible());
+}
+
 TEST_F(Window, ZoomingEndsTheHover) {
   mouse(QEvent::MouseMove, pointOf("stream 7", 225'000), Qt::NoButton, Qt::NoButton);
   ASSERT_TRUE(state().hovered());

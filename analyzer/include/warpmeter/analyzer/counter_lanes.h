@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ struct CounterColumn {
   float low = 0, high = 0, mean = 0;
 };
 
+// What was sampled in a stretch of time. sets: by file id, with what they counted.
+struct CounterReading {
+  float low = 0, high = 0, mean = 0;  // as in CounterColumn
+  std::int64_t samples = 0;
+  std::vector<std::string> sets;      // "set 1: sm__warps_active.sum"
+};
+
 // One lane of one GPU: value = factor x numerator / denominator, sample by sample. Immutable once built; const calls
 // from any thread. A picture costs O(pixels x log n); the samples are shared with the view, 0.3 bytes a sample beside
 // them.
@@ -31,6 +39,9 @@ class CounterLane {
   double top = 100;           // of its axis: 100 %, or the largest value of a sample
 
   void picture(std::int64_t t0, std::int64_t t1, int pixels, std::vector<CounterColumn>& out) const;
+
+  // Of the samples that touch [t0, t1); nullopt where none does, or where they have no value.
+  std::optional<CounterReading> read(std::int64_t t0, std::int64_t t1) const;
 
   // For building: columns of one series. An empty denominator is the sample's time in seconds.
   void add(std::shared_ptr<const ProfileView> view, const SampleSeries& series, std::size_t numerator,
@@ -52,6 +63,7 @@ class CounterLane {
     std::vector<Sum> blocks;  // of kBlock samples each
     Sum of(std::size_t sample) const;
     Sum of(std::size_t first, std::size_t last) const;  // [first, last)
+    std::pair<std::size_t, std::size_t> touching(std::int64_t from, std::int64_t to) const;
   };
   static constexpr std::size_t kBlock = 128;
   std::vector<Part> parts_;
