@@ -21,6 +21,12 @@ BARS = [
     (0.85, "scan", "one-pass", "cub", []),
     (0.85, "histogram", "lanes", "cub", []),
     (0.85, "histogram", "lanes", "cub", ["--skew", "90"]),
+    (0.60, "matmul", "registers", "cublas", []),
+    (0.35, "tensor", "bf16", "cublas", []),
+    (0.60, "tensor", "wgmma", "cublas", []),
+    (0.35, "tensor", "bf16", "cublas", ["--n", "8192"]),
+    (0.60, "tensor", "wgmma", "cublas", ["--n", "8192"]),
+    (0.40, "convolution", "tiled", "cudnn", []),
 ]
 
 # Share of the copy ceiling that a variant's own traffic must reach.

@@ -161,13 +161,16 @@ TEST(KernelRefusal, SizesThatAKernelCannotTake) {
   }
 }
 
-// Recordings of these are compared with what they say: the report must find the bound that they name.
+// Recordings of these are compared with what they say: the report must find the bound that they name. Not of
+// a library's kernels, and not where half of a unit is busy.
 TEST(KernelDescription, ProgramsMadeForCountersNameEveryBound) {
   for (const char* program : {"saxpy", "matmul", "copy", "copy_strided", "transpose", "fma", "tensor",
                               "reduce", "latency", "small_grid"}) {
     const json about = json::parse(standardOut(program, "--describe --json").text);
     for (const json& variant : about["variants"]) {
-      EXPECT_TRUE(variant["bound"].is_string() && variant["limiter"].is_string())
+      const bool excepted =
+          variant["name"] == "cublas" || (variant["name"] == "int32" && program == std::string("fma"));
+      EXPECT_TRUE(excepted || (variant["bound"].is_string() && variant["limiter"].is_string()))
           << program << ": " << variant;
     }
     std::set<std::string> options;
