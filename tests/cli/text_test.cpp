@@ -216,6 +216,9 @@ TEST(RecordSummary, SaysHowManySamplesOrWhyNone) {
   EXPECT_EQ(countersLine("counters_busy", ""),
             "no counters: another tool holds the counters; end the tool that holds them (DCGM, ncu, nsys), or record "
             "with --counters none");
+  EXPECT_EQ(countersLine("pc", "PC sampling: 12 samples in 1 function"), "PC sampling: 12 samples in 1 function");
+  EXPECT_EQ(countersLine("no_permission", "PC sampling: cuptiPCSamplingEnable failed"),
+            "no counters: PC sampling: cuptiPCSamplingEnable failed; run as root, or see warpmeter doctor for the driver's option");
   EXPECT_EQ(countersLine("unsupported_chip", ""), "no counters: this chip is not supported");
   EXPECT_EQ(countersLine("not_recorded", "the sampler failed: \x1b[31m"),
             "no counters: the sampler failed: " + harmless("\x1b[31m"));
