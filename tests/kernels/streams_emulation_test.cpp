@@ -18,6 +18,7 @@ float values[1024];
 #include "graph_conditional_device.h"
 #include "graph_device.h"
 #include "graph_update_device.h"
+#include "many_processes_device.h"
 #include "pipeline_device.h"
 #include "priorities_device.h"
 #include "streams_device.h"
@@ -45,6 +46,8 @@ TEST_P(StreamsEmulation, Chains) {
   std::vector<float> y(128);
   emulated::launch(2, 64, [&] { chainKernel(3, x.data(), y.data()); });
   expectChain(x, y, 3);
+  emulated::launch(2, 64, [&] { shareKernel(2, x.data(), y.data()); });
+  expectChain(x, y, 2);
 }
 
 TEST_P(StreamsEmulation, PiecesKeepToThemselves) {
