@@ -153,7 +153,10 @@ TEST(KernelRefusal, SizesThatAKernelCannotTake) {
                 "--block 48 is not allowed, it must be a multiple of 32"},
            Case{"reduce", "--block 96", "--block 96 is not allowed, it must be a power of two"},
            Case{"tensor", "--n 300", "--n 300 is not allowed, it must be a multiple of 256"},
-           Case{"transpose", "--block 192", "--block 192 is not allowed, there is: 256, 512, 1024"},
+           Case{"transpose", "--block 384", "--block 384 is not allowed, there is: 256, 512, 1024"},
+           Case{"convolution", "--filters 6", "--filters 6 is not allowed, it must be a multiple of 4"},
+           Case{"convolution", "--images 4096 --height 1024 --width 1024", "at most 2147483647 are allowed"},
+           Case{"training", "--hidden 12", "--hidden 12 is not allowed, it must be a multiple of 8"},
        }) {
     const Ended ended = standardError(program, arguments);
     expectOneLine(program, ended, 2);
