@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <ctime>
 
 #include "cli/ceilings_file.h"
+#include "cli/data_folder.h"
 #include "cli/environment.h"
 #include "cli/exit_codes.h"
 #include "cli/installation.h"
@@ -54,15 +54,6 @@ std::optional<Json> ask(const Installation& where, const std::string& argument, 
   return std::nullopt;
 }
 
-std::string now() {
-  const std::time_t t = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&t, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
-
 }  // namespace
 
 int runCalibrate(const Arguments& arguments) {
@@ -83,7 +74,7 @@ int runCalibrate(const Arguments& arguments) {
       trouble.text = fmt::format("GPU {}: an answer that cannot be understood", gpu);
       break;
     }
-    calibration->measured = now();
+    calibration->measured = utcNow();
     measured.push_back(std::move(*calibration));
   }
   if (measured.size() < wanted.size() || wanted.empty()) {

@@ -2,15 +2,13 @@
 #include "cli/ceilings_file.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 
-#include "cli/environment.h"
+#include "cli/data_folder.h"
 
 namespace warpmeter::cli {
 namespace {
@@ -29,11 +27,6 @@ std::optional<double> rateIn(const Json& json, const char* key) {
 std::string textIn(const Json& json, const char* key) {
   const auto it = json.find(key);
   return it != json.end() && it->is_string() ? it->get<std::string>() : "";
-}
-
-Error failed(const fs::path& path, int number) {
-  return {number == EACCES || number == EPERM || number == EROFS ? ErrorKind::noPermission : ErrorKind::io,
-          fmt::format("{}: {}", path.string(), std::strerror(number))};
 }
 
 }  // namespace
@@ -67,13 +60,8 @@ std::optional<Calibration> calibrationFrom(const Json& json) {
 }
 
 fs::path ceilingsFile() {
-  fs::path data = variable("XDG_DATA_HOME");
-  if (!data.is_absolute()) {  // as the XDG specification wants it
-    const auto home = variable("HOME");
-    if (home.empty()) return {};
-    data = fs::path(home) / ".local/share";
-  }
-  return data / "warpmeter/ceilings.json";
+  const auto folder = dataFolder();
+  return folder.empty() ? folder : folder / "ceilings.json";
 }
 
 Result<std::vector<Calibration>> readCalibrations(const fs::path& file) {
@@ -81,7 +69,7 @@ Result<std::vector<Calibration>> readCalibrations(const fs::path& file) {
   std::error_code error;
   if (file.empty() || !fs::exists(file, error)) return out;
   std::ifstream in(file);
-  if (!in) return failed(file, errno);
+  if (!in) return fileError(file, errno);
   const std::string content{std::istreambuf_iterator<char>(in), {}};
   const Json json = Json::parse(content, nullptr, false);
   const auto version = json.is_object() ? json.find("version") : json.end();
@@ -105,25 +93,9 @@ Result<void> keepCalibrations(const fs::path& file, const std::vector<Calibratio
     std::erase_if(*all, [&](const Calibration& c) { return c.uuid == m.uuid; });
     all->push_back(m);
   }
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  if (error) return failed(file.parent_path(), error.value());
   Json json{{"schema", kSchema}, {"version", 1}, {"gpus", Json::array()}};
   for (const auto& c : *all) json["gpus"].push_back(toJson(c));
-  const fs::path part = fmt::format("{}.{}", file.string(), getpid());
-  std::ofstream out(part);
-  out << printed(json);
-  out.close();
-  if (!out) {
-    const int number = errno;
-    fs::remove(part, error);
-    return failed(file, number);
-  }
-  fs::rename(part, file, error);
-  if (!error) return {};
-  const int number = error.value();
-  fs::remove(part, error);
-  return failed(file, number);
+  return replaceFile(file, printed(json));
 }
 
 std::vector<analyzer::CalibratedGpu> calibratedGpus(const std::vector<Calibration>& calibrations) {

@@ -27,6 +27,10 @@ int runVerb(const Arguments& arguments) {
       return runKernelsList(arguments);
     case Verb::kernelsRun:
       return runKernelsRun(arguments);
+    case Verb::kernelsCompare:
+      return runKernelsCompare(arguments);
+    case Verb::kernelsTune:
+      return runKernelsTune(arguments);
     case Verb::count:
       break;
   }

@@ -63,7 +63,7 @@ std::string bashCompletion() {
     out += fmt::format("    \"{}\")\n      if ((COMP_CWORD > {})); then\n", verb.name,
                        verb.name.find(' ') == std::string_view::npos ? 1 : 2);
     if (!cases.empty()) out += fmt::format("      case $prev in\n{}      esac\n", cases);
-    if (verb.id == Verb::kernelsRun)
+    if (verb.id == Verb::kernelsRun || verb.id == Verb::kernelsTune)
       out += fmt::format("      if ((COMP_CWORD == 3)) && [[ $cur != -* ]]; then\n        COMPREPLY=($(compgen -W "
                          "\"$(\"${{COMP_WORDS[0]}}\" {} 2>/dev/null)\" -- \"$cur\")); return\n      fi\n",
                          kCompletionKernels);

@@ -8,6 +8,7 @@
 namespace warpmeter::cli {
 
 inline constexpr int kOk = 0;
+inline constexpr int kFailed = 1;        // kernels: a bundled program failed
 inline constexpr int kBadInput = 2;      // usage, and input that cannot be opened as a profile
 inline constexpr int kIncomplete = 3;    // --strict
 inline constexpr int kImpossible = 4;    // doctor: nothing can be recorded here, or --require not met

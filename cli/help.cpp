@@ -43,7 +43,7 @@ std::string overviewHelp() {
   std::string out =
       "warpmeter records what CUDA programs do on the GPU and says what to change.\n\n"
       "Usage: warpmeter VERB [OPTIONS] ...\n\nVerbs:\n";
-  for (const auto& verb : verbTable()) out += fmt::format("  {:<14} {}\n", verb.name, verb.summary);
+  for (const auto& verb : verbTable()) out += fmt::format("  {:<15} {}\n", verb.name, verb.summary);
   out +=
       "\nStart here:\n"
       "  warpmeter doctor                 what works on this machine\n"

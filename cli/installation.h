@@ -14,6 +14,8 @@ struct Installation {
   std::filesystem::path calibrate() const { return prefix / "libexec/warpmeter/warpmeter-calibrate"; }
   std::filesystem::path injectLibrary() const { return prefix / "lib/warpmeter/libwarpmeter_inject.so"; }
   std::filesystem::path kernels() const { return prefix / "lib/warpmeter/kernels"; }
+  std::filesystem::path kernelGroups() const { return prefix / "share/warpmeter/kernel_groups"; }  // lines "group name"
+  std::filesystem::path references() const { return prefix / "share/warpmeter/references"; }
 };
 
 Installation installation();

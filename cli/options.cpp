@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint32_t kRecord = verbBit(Verb::record), kReport = verbBit(Verb::report),
                         kOccupancy = verbBit(Verb::occupancy), kDoctor = verbBit(Verb::doctor),
-                        kCalibrate = verbBit(Verb::calibrate), kList = verbBit(Verb::kernelsList), kRun = verbBit(Verb::kernelsRun);
+                        kCalibrate = verbBit(Verb::calibrate), kList = verbBit(Verb::kernelsList), kRun = verbBit(Verb::kernelsRun),
+                        kCompare = verbBit(Verb::kernelsCompare), kTune = verbBit(Verb::kernelsTune);
 constexpr std::uint32_t kEvery = verbBit(Verb::count) - 1;
 
 using enum ValueKind;
@@ -75,7 +76,7 @@ constexpr OptionSpec kOptions[] = {
      kReport | kOccupancy},
     {Opt::nvtx, "--nvtx", 0, flag, "", "", "", "", "add the NVTX ranges", kReport},
     {Opt::all, "--all", 0, flag, "", "", "", "", "list every kernel, stream and process", kReport},
-    {Opt::wide, "--wide", 0, flag, "", "", "", "", "do not cut lines at 110 columns", kReport},
+    {Opt::wide, "--wide", 0, flag, "", "", "", "", "do not cut lines at 110 columns", kReport | kCompare},
     {Opt::fullNames, "--full-names", 0, flag, "", "", "", "", "whole kernel names with template arguments",
      kReport},
 
@@ -98,14 +99,16 @@ constexpr OptionSpec kOptions[] = {
     // doctor, calibrate, kernels
     {Opt::require, "--require", 0, choice, "WHAT", "counters", "", "", "exit with 4 when WHAT does not work",
      kDoctor},
-    {Opt::gpu, "--gpu", 0, index, "N", "", "", "every GPU", "the GPU to measure, by its CUDA number", kCalibrate},
+    {Opt::gpu, "--gpu", 0, index, "N", "", "", "calibrate: every GPU; kernels: 0", "the GPU to measure, by its CUDA number",
+     kCalibrate | kRun | kTune},
     {Opt::variant, "--variant", 0, text, "V", "", "", "the program's first", "variant of the kernel program",
-     kRun},
+     kRun | kTune},
     {Opt::recordRun, "--record", 0, flag, "", "", "", "", "record the run and print where the file is", kRun},
+    {Opt::limit, "--limit", 0, whole, "SECONDS", "", "", "60", "time for the whole set", kRun},
 
     // several
     {Opt::json, "--json", 0, flag, "", "", "", "", "print JSON (docs/VERB.schema.json)",
-     kReport | kOccupancy | kDoctor | kCalibrate | kList},
+     kReport | kOccupancy | kDoctor | kCalibrate | kList | kRun | kCompare | kTune},
     {Opt::strict, "--strict", 0, flag, "", "", "", "",
      "exit with 3 when the recording is incomplete (record: and the application exited with 0)",
      kRecord | kReport | kOccupancy},
@@ -141,9 +144,17 @@ constexpr Example kCalibrateExamples[] = {
 };
 constexpr Example kListExamples[] = {{"warpmeter kernels list", "names, variants and what each one shows"}};
 constexpr Example kRunExamples[] = {
+    {"warpmeter kernels run", "all of them, kept as references for this GPU"},
     {"warpmeter kernels run saxpy", "runs it and checks its result"},
     {"warpmeter kernels run matmul --variant tiled --record -- --n 2048",
      "records it as matmul.wm.sqlite"},
+};
+constexpr Example kCompareExamples[] = {
+    {"warpmeter kernels compare app.wm.sqlite", "how near its kernels come to what this GPU was seen to do"},
+};
+constexpr Example kTuneExamples[] = {
+    {"warpmeter kernels tune saxpy", "time and possible occupancy of each block size"},
+    {"warpmeter kernels tune transpose --variant padded --json", "for scripts"},
 };
 
 constexpr VerbSpec kVerbs[] = {
@@ -175,18 +186,31 @@ constexpr VerbSpec kVerbs[] = {
      "an idle GPU.",
      "0 measured and kept, 2 it failed, 4 no GPU or no CUDA in this build", kCalibrateExamples, 0, 0, false},
     {Verb::kernelsList, "kernels list", "", "list the bundled example programs",
-     "Lists the bundled programs: what each one teaches, its variants and what limits it.", "0",
+     "Lists the bundled programs: what each one teaches, its variants and what limits it.", "0 listed, 2 no CUDA in this build",
      kListExamples, 0, 0, false},
-    {Verb::kernelsRun, "kernels run", "[NAME] [-- ARGS]", "run a bundled example program",
-     "Runs a bundled program, which checks its result against the CPU; without NAME all of them, one after "
-     "another.",
-     "the program's own; with several the first that is not 0", kRunExamples, 0, 1, true},
+    {Verb::kernelsRun, "kernels run", "[NAME] [-- ARGS]", "run a bundled example program, or measure all of them",
+     "Runs a bundled program, which checks its result against the CPU. Without NAME every variant of all of them, at most "
+     "60 s: prints what each reaches of the GPU's ceilings and keeps it per GPU in $XDG_DATA_HOME/warpmeter/references.json "
+     "or ~/.local/share/warpmeter/references.json, where reports and kernels compare find it. What did not fit into the time "
+     "is said, and keeps its older result. Run it on an idle GPU.",
+     "the program's own; without NAME: 0 measured and kept, 1 a program failed, 2 they could not be kept, 4 no GPU",
+     kRunExamples, 0, 1, true},
+    {Verb::kernelsCompare, "kernels compare", "FILE", "compare the kernels of a recording with the bundled programs",
+     "For each of the ten longest running kernels of FILE that have a bound: the bundled program of the same bound and kind "
+     "(what it does to memory, or its precision) with the highest share of that ceiling, and how far the kernel reaches it. "
+     "Uses what kernels run measured on the GPU of the recording, else results that ship for its model. The recording needs "
+     "counters.",
+     "0 printed, 2 FILE cannot be read as a profile", kCompareExamples, 1, 1, false},
+    {Verb::kernelsTune, "kernels tune", "NAME", "try every block size of a bundled program",
+     "Runs one variant of a bundled program with each multiple of 32 that its option --block takes, and prints time, rate and "
+     "possible occupancy, which comes from a short recording of its own. The fastest is marked.",
+     "0 printed, 1 a run failed, 2 no such program, or it has no --block, 4 no GPU", kTuneExamples, 1, 1, false},
 };
 static_assert(std::size(kVerbs) == static_cast<std::size_t>(Verb::count));
 
 constexpr EnvironmentSpec kEnvironment[] = {
     {"NO_COLOR", "no colours, also on a terminal"},
-    {"XDG_DATA_HOME", "where calibrate keeps its result; without it ~/.local/share"},
+    {"XDG_DATA_HOME", "where calibrate and kernels run keep their results; without it ~/.local/share"},
     {"XDG_RUNTIME_DIR", "where the recorder's socket lies; without it the temporary folder is used"},
     {"WARPMETER_SOCKET", "set by record for the application: the recorder's socket"},
     {"WARPMETER_RUN", "set by record for the application: the run id"},

@@ -10,7 +10,7 @@
 
 namespace warpmeter::cli {
 
-enum class Verb : std::uint8_t { record, report, occupancy, doctor, calibrate, kernelsList, kernelsRun, count };
+enum class Verb : std::uint8_t { record, report, occupancy, doctor, calibrate, kernelsList, kernelsRun, kernelsCompare, kernelsTune, count };
 
 enum class Opt : std::uint8_t {
   output,
@@ -52,6 +52,7 @@ enum class Opt : std::uint8_t {
   gpu,
   variant,
   recordRun,
+  limit,
   help,
   count
 };

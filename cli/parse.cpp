@@ -207,9 +207,10 @@ Result<Parsed> parseArguments(const std::vector<std::string>& args) {
   if (!verb) {
     const bool kernels = args[0] == "kernels";
     if (kernels && args.size() > 1 && (args[1] == "--help" || args[1] == "-h"))
-      return parsed.print = verbHelp(specOf(Verb::kernelsList)) + "\n" + verbHelp(specOf(Verb::kernelsRun)),
+      return parsed.print = verbHelp(specOf(Verb::kernelsList)) + "\n" + verbHelp(specOf(Verb::kernelsRun)) + "\n" +
+                            verbHelp(specOf(Verb::kernelsCompare)) + "\n" + verbHelp(specOf(Verb::kernelsTune)),
              parsed;
-    if (kernels) return usage("kernels", "kernels needs one of: list, run");
+    if (kernels) return usage("kernels", "kernels needs one of: list, run, compare, tune");
     std::vector<std::string_view> names{"kernels"};
     for (const auto& v : verbTable()) names.push_back(v.name);
     return usage("", fmt::format("unknown verb '{}'{}", args[0], didYouMean(args[0], names)));

@@ -9,9 +9,11 @@
 #include <cstdio>
 
 #include "cli/ceilings_file.h"
+#include "cli/comparison.h"
 #include "cli/exit_codes.h"
 #include "cli/installation.h"
 #include "cli/progress.h"
+#include "cli/references_file.h"
 #include "cli/report_stalls.h"
 #include "cli/report_text.h"
 #include "cli/verbs.h"
@@ -84,14 +86,25 @@ std::string nextLine(const ReportData& data, const ReportOptions& options) {
 
 }  // namespace
 
-Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx,
-                                std::vector<analyzer::CalibratedGpu> calibrated) {
+Known knownMeasurements() {
+  Known known;
+  std::vector<std::string> complaints;
+  if (auto kept = readCalibrations(ceilingsFile()))
+    known.calibrated = calibratedGpus(*kept);
+  else  // the report says which ceilings it uses instead
+    complaints.push_back(kept.error().message);
+  known.references = knownReferences(complaints);
+  for (const auto& c : complaints) std::fprintf(stderr, "warpmeter: %s\n", harmless(c).c_str());
+  return known;
+}
+
+Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx, Known known) {
   using analyzer::Tables;
   auto tables = Tables::kernels | Tables::copies | Tables::api | Tables::overheads | Tables::counters;
   if (nvtx) tables = tables | Tables::nvtx;
   auto view = loadView(file, tables);
   if (!view) return std::move(view).error();
-  ReportData data{file, std::move(*view), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  ReportData data{file, std::move(*view), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   Error error;
   const bool done = take(analyzer::summarizeRun(data.view), data.run, error) &&
                     take(analyzer::summarizeKernels(data.view), data.kernels, error) &&
@@ -102,9 +115,10 @@ Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx,
                     take(analyzer::summarizeCounters(data.view), data.counters, error) &&
                     take(analyzer::summarizeStalls(data.view), data.stalls, error);
   if (!done) return error;
-  data.bounds = analyzer::boundsOf(data.view, data.kernels, data.counters, calibrated);
+  data.bounds = analyzer::boundsOf(data.view, data.kernels, data.counters, known.calibrated);
+  data.comparisons = analyzer::compareWithReferences(data.view, data.kernels, data.counters, data.bounds, known.references);
   analyzer::Limits limits;
-  limits.calibrated = std::move(calibrated);
+  limits.calibrated = std::move(known.calibrated);
   limits.counters = &data.counters;
   if (!take(analyzer::findAll(data.view, limits), data.findings, error)) return error;
   if (nvtx) {
@@ -145,6 +159,7 @@ std::string reportText(const ReportData& data, const ReportOptions& options, con
   };
   add(timeText(data, style));
   add(kernelsText(data, options, style));
+  add(comparisonText(data, true, style));
   add(stallsText(data, options, style));
   // One line each by default: they stand together.
   const bool apart = options.all;
@@ -167,12 +182,7 @@ int runReport(const Arguments& arguments) {
   options.all = arguments.has(Opt::all);
   options.fullNames = arguments.has(Opt::fullNames);
 
-  std::vector<Calibration> calibrations;
-  if (auto kept = readCalibrations(ceilingsFile()))
-    calibrations = std::move(*kept);
-  else  // the report says which ceilings it uses instead
-    std::fprintf(stderr, "warpmeter: %s\n", harmless(kept.error().message).c_str());
-  auto data = gatherReport(file, options.nvtx, calibratedGpus(calibrations));
+  auto data = gatherReport(file, options.nvtx, knownMeasurements());
   if (!data) return fail(data.error(), Verb::report);
   if (!options.kernel.empty() && matchingFunctions(*data, options.kernel).empty()) {
     std::string names;

@@ -17,6 +17,7 @@
 #include "warpmeter/analyzer/counters.h"
 #include "warpmeter/analyzer/kernel_summary.h"
 #include "warpmeter/analyzer/nvtx_summary.h"
+#include "warpmeter/analyzer/reference.h"
 #include "warpmeter/analyzer/run_summary.h"
 #include "warpmeter/analyzer/stalls.h"
 
@@ -35,6 +36,7 @@ struct ReportData {
   analyzer::Findings findings;
   analyzer::CounterSummary counters;  // quality.any false: the file has none, quality.reason says why
   analyzer::BoundSummary bounds;      // one for each of counters.kernels
+  analyzer::ComparisonSummary comparisons;  // with the bundled programs, of the ten longest running with a bound
   analyzer::StallSummary stalls;      // any false: the file has no PC samples
 
   const ProfileReader& reader() const { return *view.sources().front().reader; }
@@ -48,9 +50,15 @@ struct ReportOptions {
   bool window = false;             // warpmeter-gui is installed beside us: name it as a next step
 };
 
-// calibrated: for GPUs whose ceilings the file does not hold.
-Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx,
-                                std::vector<analyzer::CalibratedGpu> calibrated = {});
+// What was measured on GPUs, apart from the file: ceilings, where the file has none, and results of the bundled programs.
+struct Known {
+  std::vector<analyzer::CalibratedGpu> calibrated;
+  std::vector<analyzer::ReferenceSet> references;
+};
+// Of this user and shipped. A file that cannot be understood is one line on stderr.
+Known knownMeasurements();
+
+Result<ReportData> gatherReport(const std::filesystem::path& file, bool nvtx, Known known = {});
 
 // Functions that --kernel means, by index into data.kernels.functions: the exact whole name, else the exact short
 // name, else every name that contains the text.

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "cli/comparison.h"
 #include "cli/report_stalls.h"
 #include "cli/report_text.h"
 #include "warpmeter/analyzer/format.h"
@@ -269,6 +270,7 @@ std::string kernelCountersText(const ReportData& data, const analyzer::DistinctS
     if (!text.empty()) out += "  " + wrapped(text, width, 4) + "\n";
   };
   add(boundLine(*bound));
+  if (const auto* comparison = comparisonOf(data, distinct.distinct)) add(referenceLine(*comparison));
   add(rooflineLine(*bound));
   if (config.gpu < data.bounds.ceilings.size() && data.bounds.ceilings[config.gpu]) {
     const auto& c = *data.bounds.ceilings[config.gpu];

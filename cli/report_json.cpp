@@ -2,6 +2,7 @@
 // report --json; its shape is docs/report.schema.json.
 #include <algorithm>
 
+#include "cli/comparison.h"
 #include "cli/occupancy_text.h"
 #include "cli/report.h"
 #include "cli/report_counters.h"
@@ -150,6 +151,8 @@ Json distinctJson(const ReportData& data, const analyzer::DistinctSummary& d) {
   out["achievedOccupancyPct"] =
       toJson(counters && data.counters.quality.any ? counters->occupancyPct : unmeasured(data));
   addCountersJson(out, data, d);
+  const auto* comparison = comparisonOf(data, d.distinct);
+  out["reference"] = comparison ? toJson(*comparison) : Json(nullptr);
   return out;
 }
 

@@ -16,6 +16,9 @@ int runDoctor(const Arguments& arguments);
 int runCalibrate(const Arguments& arguments);
 int runKernelsList(const Arguments& arguments);
 int runKernelsRun(const Arguments& arguments);
+int runKernelsSet(const Arguments& arguments);  // kernels run without a NAME
+int runKernelsCompare(const Arguments& arguments);
+int runKernelsTune(const Arguments& arguments);
 
 // The whole program: `args` without its name.
 int runCli(const std::vector<std::string>& args);

@@ -181,6 +181,7 @@ ComparisonSummary compareWithReferences(const ProfileView& view, const KernelSum
       findReference(k, *set, gpu < bounds.ceilings.size() ? bounds.ceilings[gpu] : std::nullopt);
       if (std::ranges::find(out.from, set->from) == out.from.end()) out.from.push_back(set->from);
     } else {
+      k.noResults = true;
       k.why = fmt::format("no reference: no results of {}; `warpmeter kernels run` on it measures them",
                           info.name.empty() ? "this GPU" : info.name);
     }

@@ -182,6 +182,7 @@ TEST(References, OwnResultsFirstThenTheModelsThenNone) {
   EXPECT_EQ(compare(profile({Bound::dram}), known).from, std::vector<std::string>{"measured on this GPU"});
   const auto none = one(profile({Bound::dram}, "name=\"NVIDIA L4\" uuid=GPU-l4"), known);
   EXPECT_FALSE(none.reference);
+  EXPECT_TRUE(none.noResults);
   EXPECT_THAT(none.why, HasSubstr("no results of NVIDIA L4; `warpmeter kernels run`"));
 }
 

@@ -161,7 +161,7 @@ TEST_F(ProgramTest, KernelsListAndRunTheBundledPrograms) {
       << "#!/bin/sh\n[ \"$1\" = --describe ] && echo "
          "'{\"schema\":\"warpmeter.kernel\",\"version\":1,\"name\":\"demo\","
          "\"lesson\":\"a "
-         "lesson\",\"kernels\":[\"k\"],\"variants\":[{\"name\":\"v\",\"lesson\":\"w\",\"limiter\":\"grid\","
+         "lesson\",\"kernels\":[\"k\"],\"smallArguments\":[],\"variants\":[{\"name\":\"v\",\"lesson\":\"w\",\"limiter\":\"grid\","
          "\"bound\":\"launch\"}],"
          "\"options\":[{\"name\":\"--n\",\"help\":\"h\"}]}' && exit 0\necho \"ran $*\"; exit 3\n";
   std::filesystem::permissions(folder / "demo", std::filesystem::perms::owner_all);

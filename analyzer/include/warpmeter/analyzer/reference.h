@@ -60,6 +60,7 @@ struct KernelComparison {
   std::optional<ReferenceResult> reference;
   ReferenceShare referenceShare;        // with a reference
   std::optional<double> reachedPct;     // sharePct of the reference's; above 100: it is faster
+  bool noResults = false;               // it could be compared, but there are no results of its GPU
   std::string why;                      // one line: why there is no reference and what to do, or what to know of it
 };
 

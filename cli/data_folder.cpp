@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/data_folder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+
+#include "cli/environment.h"
+
+namespace warpmeter::cli {
+
+namespace fs = std::filesystem;
+
+fs::path dataFolder() {
+  fs::path data = variable("XDG_DATA_HOME");
+  if (!data.is_absolute()) {  // as the XDG specification wants it
+    const auto home = variable("HOME");
+    if (home.empty()) return {};
+    data = fs::path(home) / ".local/share";
+  }
+  return data / "warpmeter";
+}
+
+Error fileError(const fs::path& file, int number) {
+  return {number == EACCES || number == EPERM || number == EROFS ? ErrorKind::noPermission : ErrorKind::io,
+          fmt::format("{}: {}", file.string(), std::strerror(number))};
+}
+
+Result<void> replaceFile(const fs::path& file, const std::string& content) {
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  if (error) return fileError(file.parent_path(), error.value());
+  const fs::path part = fmt::format("{}.{}", file.string(), getpid());
+  std::ofstream out(part);
+  out << content;
+  out.close();
+  if (!out) {
+    const int number = errno;
+    fs::remove(part, error);
+    return fileError(file, number);
+  }
+  fs::rename(part, file, error);
+  if (!error) return {};
+  const int number = error.value();
+  fs::remove(part, error);
+  return fileError(file, number);
+}
+
+std::string utcNow() {
+  const std::time_t t = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&t, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+}  // namespace warpmeter::cli

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's data folder, and files in it that are replaced as a whole or not at all.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "warpmeter/profile/result.h"
+
+namespace warpmeter::cli {
+
+// $XDG_DATA_HOME/warpmeter, else ~/.local/share/warpmeter; empty: neither XDG_DATA_HOME nor HOME is set.
+std::filesystem::path dataFolder();
+
+// Errors: noPermission, io; with the file's name.
+Error fileError(const std::filesystem::path& file, int number);
+
+// The folder is made. Errors: as above; nothing is left behind.
+Result<void> replaceFile(const std::filesystem::path& file, const std::string& content);
+
+// "2026-12-01T11:52:03Z"
+std::string utcNow();
+
+}  // namespace warpmeter::cli
