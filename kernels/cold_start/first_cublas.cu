@@ -44,8 +44,7 @@ void firstCublas(Run& run) {
 
   timer.lapNs();
   Cublas cublas;
-  if (!cublas.library()) {
-    cublas.library().reportAbsence(run);
+  if (!cublas.open(run)) {
     return;
   }
   run.report.value("loadNs", "opening the library", timer.lapNs(), Unit::nanoseconds);

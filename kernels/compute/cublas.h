@@ -11,16 +11,10 @@
 namespace warpmeter::kernels {
 
 // Matrices are n x n. A and C lie row by row, B row by row or (transposed) column by column, as operands of
-// type T; sums and C are FP32. One thread. Without the library nothing else may be called.
+// type T; sums and C are FP32. One thread.
 class Cublas {
  public:
-  Cublas() : library_("cuBLAS", {"libcublas.so.13", "libcublas.so.12"}) {
-    if (library_) {
-      library_.load(create_, "cublasCreate_v2");
-      library_.load(destroy_, "cublasDestroy_v2");
-      library_.load(gemm_, "cublasGemmEx");
-    }
-  }
+  Cublas() = default;
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
   ~Cublas() {
@@ -29,9 +23,20 @@ class Cublas {
     }
   }
 
-  const OptionalLibrary& library() const { return library_; }
+  // False without the library; the report says so.
+  [[nodiscard]] bool open(Run& run) {
+    const OptionalLibrary library("cuBLAS", {"libcublas.so.13", "libcublas.so.12"});
+    if (!library) {
+      library.reportAbsence(run);
+      return false;
+    }
+    library.load(create_, "cublasCreate_v2");
+    library.load(destroy_, "cublasDestroy_v2");
+    library.load(gemm_, "cublasGemmEx");
+    return true;
+  }
 
-  // After openDevice. Workspaces are made here, not in the first product.
+  // After openDevice and open(). Workspaces are made here, not in the first product.
   void start(Run& run) {
     require(create_(&handle_), "cublasCreate");
     run.report.notice("cuBLAS chooses its kernels: they are not in the list of launches");
@@ -56,7 +61,6 @@ class Cublas {
     }
   }
 
-  OptionalLibrary library_;
   void* handle_ = nullptr;
   int (*create_)(void**) = nullptr;
   int (*destroy_)(void*) = nullptr;

@@ -235,8 +235,7 @@ void matmul(Run& run) {
   Cublas cublas;
   if (way.kernel != nullptr) {
     requireBlock(way.kernel, way.block.x * way.block.y);
-  } else if (!cublas.library()) {
-    cublas.library().reportAbsence(run);
+  } else if (!cublas.open(run)) {
     return;
   } else {
     cublas.start(run);

@@ -229,8 +229,7 @@ class Product {
       return false;
     }
     if (variant_ == "cublas") {
-      if (!cublas_.library()) {
-        cublas_.library().reportAbsence(run_);
+      if (!cublas_.open(run_)) {
         return false;
       }
       cublas_.start(run_);

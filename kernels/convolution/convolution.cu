@@ -207,12 +207,9 @@ void convolution(Run& run) {
   requireDeviceMemory(4 * (xSize + ySize + filterSize + columnSize),
                       "--images " + std::to_string(shape.images));
   Cudnn cudnn;
-  if (variant == "cudnn") {
-    if (!cudnn.library()) {
-      cudnn.library().reportAbsence(run);
-      return;
-    }
-    cudnn.start(run, shape.images, shape.channels, shape.filters, shape.height, shape.width);
+  if (variant == "cudnn" &&
+      !cudnn.start(run, shape.images, shape.channels, shape.filters, shape.height, shape.width)) {
+    return;
   }
   Random random(run.arguments["seed"]);
   const std::vector<float> x = random.vector(xSize);

@@ -14,11 +14,11 @@
 namespace warpmeter::kernels {
 
 // y = x convolved with filters of 3 x 3, FP32 without TF32, a border of one pixel of zeros. x is
-// [image][channel][row][column], y the same with filters for channels, filters [filter][channel][3][3]. One
-// thread. Without the library nothing but library() may be called.
+// [image][channel][row][column], y the same with filters for channels, filters [filter][channel][3][3].
+// One thread.
 class Cudnn {
  public:
-  Cudnn() : library_("cuDNN", {"libcudnn.so.9"}) {}
+  Cudnn() = default;
   Cudnn(const Cudnn&) = delete;
   Cudnn& operator=(const Cudnn&) = delete;
   ~Cudnn() {
@@ -27,10 +27,13 @@ class Cudnn {
     }
   }
 
-  const OptionalLibrary& library() const { return library_; }
-
-  // After openDevice. Descriptors live as long as the process.
-  void start(Run& run, int images, int channels, int filters, int height, int width) {
+  // After openDevice. False without the library; the report says so. Descriptors live as long as the process.
+  [[nodiscard]] bool start(Run& run, int images, int channels, int filters, int height, int width) {
+    const OptionalLibrary library("cuDNN", {"libcudnn.so.9"});
+    if (!library) {
+      library.reportAbsence(run);
+      return false;
+    }
     int (*create)(void**) = nullptr;
     int (*createTensor)(void**) = nullptr;
     int (*createFilter)(void**) = nullptr;
@@ -40,17 +43,17 @@ class Cudnn {
     int (*setConvolution)(void*, int padH, int padW, int strideH, int strideW, int dilationH, int dilationW,
                           int mode, int computeType) = nullptr;
     int (*setMath)(void*, int math) = nullptr;
-    library_.load(create, "cudnnCreate");
-    library_.load(destroy_, "cudnnDestroy");
-    library_.load(createTensor, "cudnnCreateTensorDescriptor");
-    library_.load(createFilter, "cudnnCreateFilterDescriptor");
-    library_.load(createConvolution, "cudnnCreateConvolutionDescriptor");
-    library_.load(setTensor, "cudnnSetTensor4dDescriptor");
-    library_.load(setFilter, "cudnnSetFilter4dDescriptor");
-    library_.load(setConvolution, "cudnnSetConvolution2dDescriptor");
-    library_.load(setMath, "cudnnSetConvolutionMathType");
-    library_.load(workspaceSize_, "cudnnGetConvolutionForwardWorkspaceSize");
-    library_.load(forward_, "cudnnConvolutionForward");
+    library.load(create, "cudnnCreate");
+    library.load(destroy_, "cudnnDestroy");
+    library.load(createTensor, "cudnnCreateTensorDescriptor");
+    library.load(createFilter, "cudnnCreateFilterDescriptor");
+    library.load(createConvolution, "cudnnCreateConvolutionDescriptor");
+    library.load(setTensor, "cudnnSetTensor4dDescriptor");
+    library.load(setFilter, "cudnnSetFilter4dDescriptor");
+    library.load(setConvolution, "cudnnSetConvolution2dDescriptor");
+    library.load(setMath, "cudnnSetConvolutionMathType");
+    library.load(workspaceSize_, "cudnnGetConvolutionForwardWorkspaceSize");
+    library.load(forward_, "cudnnConvolutionForward");
     constexpr int kNchw = 0, kFloat = 0, kCrossCorrelation = 1;
     constexpr int kFmaMath = 3;  // no tensor cores, so no TF32
     require(create(&handle_), "cudnnCreate");
@@ -65,6 +68,7 @@ class Cudnn {
             "cudnnSetConvolution2dDescriptor");
     require(setMath(convolution_, kFmaMath), "cudnnSetConvolutionMathType");
     run.report.notice("cuDNN chooses its kernels: they are not in the list of launches");
+    return true;
   }
 
   // Tries all algorithms (0 to 7, cudnnConvolutionFwdAlgo_t) that work here and fit freeBytes of workspace;
@@ -122,7 +126,6 @@ class Cudnn {
     }
   }
 
-  OptionalLibrary library_;
   void* handle_ = nullptr;
   void *x_ = nullptr, *y_ = nullptr, *filters_ = nullptr, *convolution_ = nullptr;
   int algorithm_ = -1;
