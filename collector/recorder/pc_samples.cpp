@@ -102,21 +102,26 @@ bool PcIntake::takeBatch(ProcessContext& context, std::span<const std::byte> byt
     totals_.reason = reasonIn(record);
     totals_.text = bounded(record.text, sizeof record.text);
   }
-  context.countLoss(loss::kPcSamples, "contexts beside the first one of their GPU were not sampled", record.refusedContexts, at);
+  context.countLoss(loss::kPcSamples, "contexts beside the first one of their GPU were not sampled",
+                    record.refusedContexts, at);
   context.countLoss(loss::kPcLines, "code with line information found no room", record.imagesLost, at);
   if (!stored) return true;
 
-  context.countLoss(loss::kPcSamples, "the hardware dropped samples of instructions", signedOf(record.dropped), at);
+  context.countLoss(loss::kPcSamples, "the hardware dropped samples of instructions",
+                    signedOf(record.dropped), at);
   context.countLoss(loss::kPcSamples, "samples of instructions found no buffer", signedOf(record.lost), at);
   if (record.bufferFull > 0) {
-    context.countLoss(loss::kPcSamples, "the hardware's buffer of samples was full: record with a longer --pc-period", kNull, at);
+    context.countLoss(loss::kPcSamples,
+                      "the hardware's buffer of samples was full: record with a longer --pc-period", kNull,
+                      at);
   }
   if (record.chip[0] != 0) {
     PcRun& run = process.runs[record.deviceId];
     run.globalPid = context.globalPid().value;
     run.deviceId = record.deviceId;
     run.chip = bounded(record.chip, sizeof record.chip);
-    if (record.periodLog2 != 0 && record.periodLog2 <= wire::kPcMostPeriod) run.periodCycles = std::int64_t{1} << record.periodLog2;
+    if (record.periodLog2 != 0 && record.periodLog2 <= wire::kPcMostPeriod)
+      run.periodCycles = std::int64_t{1} << record.periodLog2;
     run.samples += signedOf(record.samples);
     run.otherKernels += signedOf(record.otherKernels);
     run.dropped += signedOf(record.dropped);
@@ -154,12 +159,14 @@ bool PcIntake::takeImage(ProcessContext& context, std::span<const std::byte> byt
   wire::CubinRecord record{};
   if (bytes.size() < sizeof record) return false;
   std::memcpy(&record, bytes.data(), sizeof record);
-  if (record.bytes > bytes.size() - sizeof record || record.totalBytes == 0 || record.totalBytes > wire::kMaxCubinBytes ||
-      record.offset > record.totalBytes || record.bytes > record.totalBytes - record.offset) {
+  if (record.bytes > bytes.size() - sizeof record || record.totalBytes == 0 ||
+      record.totalBytes > wire::kMaxCubinBytes || record.offset > record.totalBytes ||
+      record.bytes > record.totalBytes - record.offset) {
     return false;
   }
   Image& image = images_[record.crc];
-  if (image.complete() || (image.total != 0 && image.owner != context.globalPid().value)) return true;  // of another process
+  if (image.complete() || (image.total != 0 && image.owner != context.globalPid().value))
+    return true;  // of another process
   if (image.total == 0) {
     if (record.offset != 0) return true;  // its beginning was lost
     if (spooled_ + record.totalBytes > kMaxImageBytes || !openSpool()) {
@@ -172,7 +179,8 @@ bool PcIntake::takeImage(ProcessContext& context, std::span<const std::byte> byt
   if (record.offset != image.received) return true;
   const auto* piece = bytes.data() + sizeof record;
   for (std::uint64_t done = 0; done < record.bytes;) {
-    const ssize_t n = pwrite(spool_, piece + done, record.bytes - done, image.at + signedOf(image.received + done));
+    const ssize_t n =
+        pwrite(spool_, piece + done, record.bytes - done, image.at + signedOf(image.received + done));
     if (n <= 0) {
       context.countLoss(loss::kPcLines, "code with line information could not be kept", 1);
       return true;  // stays incomplete
@@ -194,19 +202,21 @@ bool PcIntake::writeRequest(int fd, std::uint64_t crc, std::span<const Key> keys
     if (fresh) names.append(texts_[key.function].c_str(), texts_[key.function].size() + 1);
     queries.push_back({key.offset, at->second, 0});
   }
-  const wire::LineRequest request{wire::kLineRequestMagic, static_cast<std::uint32_t>(queries.size()), names.size(),
-                                  image.total, crc};
+  const wire::LineRequest request{wire::kLineRequestMagic, static_cast<std::uint32_t>(queries.size()),
+                                  names.size(), image.total, crc};
   std::vector<char> bytes(image.total);
   if (pread(spool_, bytes.data(), bytes.size(), image.at) != static_cast<ssize_t>(bytes.size())) return false;
   return writeAll(fd, &request, sizeof request) && writeAll(fd, names.data(), names.size()) &&
-         writeAll(fd, queries.data(), queries.size() * sizeof(wire::LineQuery)) && writeAll(fd, bytes.data(), bytes.size());
+         writeAll(fd, queries.data(), queries.size() * sizeof(wire::LineQuery)) &&
+         writeAll(fd, bytes.data(), bytes.size());
 }
 
 std::string PcIntake::findLines(const Process& process, const LookUp& lookUp, Lines& lines) {
   std::map<std::uint64_t, std::vector<Key>> byImage;
   for (const auto& [key, samples] : process.samples) {
     const auto image = images_.find(key.crc);
-    if (image != images_.end() && image->second.complete()) byImage[key.crc].push_back({key.crc, key.offset, key.function, 0});
+    if (image != images_.end() && image->second.complete())
+      byImage[key.crc].push_back({key.crc, key.offset, key.function, 0});
   }
   if (byImage.empty()) return {};
   const Closer file{openNameless(spoolPath_, "warpmeter-lines")};
@@ -214,7 +224,8 @@ std::string PcIntake::findLines(const Process& process, const LookUp& lookUp, Li
   for (auto& [crc, keys] : byImage) {
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    if (keys.size() > wire::kMaxLineQueries || !writeRequest(file.fd, crc, keys)) return "images of code could not be read back";
+    if (keys.size() > wire::kMaxLineQueries || !writeRequest(file.fd, crc, keys))
+      return "images of code could not be read back";
   }
   lseek(file.fd, 0, SEEK_SET);
   const auto output = lookUp(file.fd);
@@ -226,8 +237,9 @@ std::string PcIntake::findLines(const Process& process, const LookUp& lookUp, Li
     left = left.subspan(sizeof reply);
     const auto asked = byImage.find(reply.tag);
     const std::size_t answerBytes = std::size_t{reply.answers} * sizeof(wire::LineAnswer);
-    if (reply.magic != wire::kLineReplyMagic || asked == byImage.end() || reply.answers != asked->second.size() ||
-        answerBytes > left.size() || reply.textBytes == 0 || reply.textBytes > left.size() - answerBytes) {
+    if (reply.magic != wire::kLineReplyMagic || asked == byImage.end() ||
+        reply.answers != asked->second.size() || answerBytes > left.size() || reply.textBytes == 0 ||
+        reply.textBytes > left.size() - answerBytes) {
       return "the answer about source lines is damaged";
     }
     const std::string texts(reinterpret_cast<const char*>(left.data() + answerBytes), reply.textBytes);
@@ -253,7 +265,8 @@ PcIntake::Rows PcIntake::takeRows(std::int64_t globalPid, const LookUp& lookUp) 
   std::vector<std::pair<Key, std::int64_t>> all(process.samples.begin(), process.samples.end());
   std::sort(all.begin(), all.end());
   for (const auto& [key, samples] : all) {
-    PcSamples row{globalPid, texts_[key.function], signedOf(key.offset), texts_[key.reason], samples, "", kNull};
+    PcSamples row{globalPid, texts_[key.function], signedOf(key.offset), texts_[key.reason], samples, "",
+                  kNull};
     if (const auto line = lines.find({key.crc, key.function, key.offset}); line != lines.end()) {
       std::tie(row.file, row.line) = line->second;
       ++totals_.lines;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PC sampling on its way into the file: samples summed up per process, instruction and stall reason; images of code with
-// line information kept in a nameless file until the lines are looked up.
+// PC sampling on its way into the file: samples summed up per process, instruction and stall reason; images
+// of code with line information kept in a nameless file until the lines are looked up.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace warpmeter::recorder {
 
 class PcIntake {
  public:
-  static constexpr std::size_t kMaxInstructions = 2'000'000;            // times reasons; what is beyond counts as lost
+  static constexpr std::size_t kMaxInstructions = 2'000'000;  // times reasons; what is beyond counts as lost
   static constexpr std::uint64_t kMaxImageBytes = std::uint64_t{1} << 30;  // of all
 
   explicit PcIntake(std::string spoolPath) : spoolPath_(std::move(spoolPath)) {}
@@ -78,7 +78,8 @@ class PcIntake {
     bool complete() const { return total != 0 && received == total; }
   };
   using Line = std::pair<std::string, std::int64_t>;  // file, line
-  using Lines = std::map<std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>, Line>;  // crc, function, offset
+  using Lines =
+      std::map<std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>, Line>;  // crc, function, offset
 
   std::uint32_t textOf(ProcessContext& context, Process& process, std::uint64_t reference);
   std::string findLines(const Process& process, const LookUp& lookUp, Lines& lines);

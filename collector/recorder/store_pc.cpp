@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PC sampling: WM_PC and WM_PC_RUN when a process is at its end, what it cost, and why there is less than was asked for.
+// PC sampling: WM_PC and WM_PC_RUN when a process is at its end, what it cost, and why there is less than was
+// asked for.
 #include <fmt/format.h>
 
 #include "helper_process.h"
@@ -37,7 +38,8 @@ void Store::watchPc(ProcessState& state) {
 void Store::writePc(ProcessState& state) {
   const std::int64_t pid = state.context().globalPid().value;
   const auto lookUp = [this, &state](int requests) -> Result<std::vector<std::byte>> {
-    std::vector<std::string> words = {options_.sampler.empty() ? samplerPath() : options_.sampler, "--source-lines"};
+    std::vector<std::string> words = {options_.sampler.empty() ? samplerPath() : options_.sampler,
+                                      "--source-lines"};
     if (const std::string path = state.memory().cuptiPath(); path.starts_with('/'))
       words.insert(words.end(), {"--cupti", path});
     HelperProcess helper;
@@ -72,13 +74,16 @@ void Store::finishPc() {
     if (!isNull(totals.periodCycles)) first += fmt::format(", one every {} cycles", totals.periodCycles);
     say(first);
     say(totals.lines > 0 ? "with source lines" : "no source lines (compile with -lineinfo for them)");
-    if (totals.otherKernels > 0) say(percent(totals.otherKernels, totals.samples) + " of all in kernels that are not the application's");
+    if (totals.otherKernels > 0)
+      say(percent(totals.otherKernels, totals.samples) + " of all in kernels that are not the application's");
     if (totals.dropped > 0) say(percent(totals.dropped, totals.samples) + " dropped by the hardware");
   }
   if (!pcProblem_.empty()) say(pcProblem_);
   if (!totals.text.empty()) say(totals.text);
   if (text.empty()) say("no kernel ran long enough to be sampled");
-  sessionInfo_.counters = totals.inInstructions > 0 ? "pc" : totals.reason.empty() ? "not_recorded" : totals.reason;
+  sessionInfo_.counters = totals.inInstructions > 0 ? "pc"
+                          : totals.reason.empty()   ? "not_recorded"
+                                                    : totals.reason;
   sessionInfo_.countersText = "PC sampling: " + text;
 }
 

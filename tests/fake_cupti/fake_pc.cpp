@@ -21,7 +21,8 @@ using namespace warpmeter::fake;
 
 namespace {
 
-constexpr std::uint32_t kReasonIndex[kPcReasons + 1] = {8, 3, 21, 9};  // no places in an array; the last is the twin
+constexpr std::uint32_t kReasonIndex[kPcReasons + 1] = {8, 3, 21,
+                                                        9};  // no places in an array; the last is the twin
 
 struct Instruction {
   std::uint64_t crc;
@@ -43,10 +44,10 @@ struct Sampling {
   CUpti_PCSamplingData* last = nullptr;
   std::uint32_t period = kPcDefaultPeriod;
   bool full = false;
-  std::vector<Launch> running;                                     // not delivered yet
+  std::vector<Launch> running;  // not delivered yet
   std::map<Instruction, std::map<std::uint32_t, std::uint32_t>> ready;
-  std::uint64_t total = 0, foreign = 0, dropped = 0;               // since the last delivery
-  std::map<std::string, char*> names;                              // as they are handed out
+  std::uint64_t total = 0, foreign = 0, dropped = 0;  // since the last delivery
+  std::map<std::string, char*> names;                 // as they are handed out
   std::uint64_t calls = 0, taken = 0, nameless = 0, fetches = 0;
 };
 Sampling& sampling() {
@@ -61,7 +62,8 @@ long numberOf(const char* variable) {
 
 std::uint64_t crcOf(const void* image, std::uint64_t bytes) {
   std::uint64_t hash = 0xcbf29ce484222325u;
-  for (std::uint64_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<const std::uint8_t*>(image)[i]) * 0x100000001b3u;
+  for (std::uint64_t i = 0; i < bytes; ++i)
+    hash = (hash ^ static_cast<const std::uint8_t*>(image)[i]) * 0x100000001b3u;
   return hash;
 }
 
@@ -156,10 +158,10 @@ void addPcState(State& state) {
 
 extern "C" {
 
-#define PC_CALL(name)                           \
-  Sampling& s = sampling();                     \
-  const std::lock_guard lock(s.mutex);          \
-  ++s.calls;                                    \
+#define PC_CALL(name)                  \
+  Sampling& s = sampling();            \
+  const std::lock_guard lock(s.mutex); \
+  ++s.calls;                           \
   FAIL_IF_SCRIPTED(name)
 #define NEEDS_SESSION(p) \
   if (s.context == nullptr || (p)->ctx != s.context) return CUPTI_ERROR_INVALID_OPERATION
@@ -193,7 +195,8 @@ CUptiResult CUPTIAPI cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReas
   NEEDS_SESSION(p);
   for (std::size_t i = 0; i < p->numStallReasons && i <= kPcReasons; ++i) {
     p->stallReasonIndex[i] = kReasonIndex[i];
-    std::strncpy(p->stallReasons[i], i == kPcReasons ? kPcTwinName : kPcReasonNames[i], CUPTI_STALL_REASON_STRING_SIZE);
+    std::strncpy(p->stallReasons[i], i == kPcReasons ? kPcTwinName : kPcReasonNames[i],
+                 CUPTI_STALL_REASON_STRING_SIZE);
   }
   return CUPTI_SUCCESS;
 }
@@ -207,7 +210,8 @@ CUptiResult CUPTIAPI cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingCo
     switch (info.attributeType) {
       case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD: {
         const std::uint32_t period = info.attributeData.samplingPeriodData.samplingPeriod;
-        if (blackwell || period < 5 || period > 31) return info.attributeStatus = CUPTI_ERROR_INVALID_OPERATION;
+        if (blackwell || period < 5 || period > 31)
+          return info.attributeStatus = CUPTI_ERROR_INVALID_OPERATION;
         s.period = period;
         break;
       }
@@ -215,10 +219,12 @@ CUptiResult CUPTIAPI cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingCo
         if (blackwell) return info.attributeStatus = CUPTI_ERROR_INVALID_OPERATION;
         break;
       case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER:
-        s.last = static_cast<CUpti_PCSamplingData*>(info.attributeData.samplingDataBufferData.samplingDataBuffer);
+        s.last =
+            static_cast<CUpti_PCSamplingData*>(info.attributeData.samplingDataBufferData.samplingDataBuffer);
         break;
       case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE:
-        if (info.attributeData.collectionModeData.collectionMode != CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS)
+        if (info.attributeData.collectionModeData.collectionMode !=
+            CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS)
           return CUPTI_ERROR_NOT_SUPPORTED;
         break;
       case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN:

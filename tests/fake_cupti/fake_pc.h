@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// PC sampling of the fake CUPTI, as cupti_pcsampling.h describes continuous mode: samples come with GetData and Disable only,
-// as many instructions at a time as there is room for.
+// PC sampling of the fake CUPTI, as cupti_pcsampling.h describes continuous mode: samples come with GetData
+// and Disable only, as many instructions at a time as there is room for.
 //
-// Each launch is sampled at kPcOffsets instructions, i + 1 times at the i-th, for the stall reason i mod kPcReasons; one
-// more sample of it lies in a kernel that is not the application's. Line of an instruction: 10 + offset / 16, of
-// /src/kernels.cu, where the image has line information.
+// Each launch is sampled at kPcOffsets instructions, i + 1 times at the i-th, for the stall reason i mod
+// kPcReasons; one more sample of it lies in a kernel that is not the application's. Line of an instruction:
+// 10 + offset / 16, of /src/kernels.cu, where the image has line information.
 #pragma once
 
 #include <cstdint>

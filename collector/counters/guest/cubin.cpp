@@ -38,7 +38,8 @@ bool hasLineInfo(const void* image, std::uint64_t bytes) noexcept {
     Elf64_Shdr section;
     if (!sectionAt(i, section)) return false;
     if (section.sh_name > names.sh_size || names.sh_size - section.sh_name < sizeof kName) continue;
-    if (std::memcmp(start + names.sh_offset + section.sh_name, kName, sizeof kName) == 0) return section.sh_size > 0;
+    if (std::memcmp(start + names.sh_offset + section.sh_name, kName, sizeof kName) == 0)
+      return section.sh_size > 0;
   }
   return false;
 }

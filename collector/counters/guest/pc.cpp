@@ -89,7 +89,9 @@ void fail(Gpu& gpu, const StepFailure& failure) noexcept {
   fail(gpu, reasonOf(failure.result), text, failure.result);
 }
 
-void send(Gpu& gpu, const CUpti_PCSamplingData& portion) noexcept { gpu.sender.send(gPc.host, gpu.session, portion); }
+void send(Gpu& gpu, const CUpti_PCSamplingData& portion) noexcept {
+  gpu.sender.send(gPc.host, gpu.session, portion);
+}
 
 void closeSession(Gpu& gpu) noexcept {
   if (!gpu.session.isOpen()) return;
@@ -109,7 +111,8 @@ void restart(Gpu& gpu) noexcept {
   closeSession(gpu);
   if (gpu.failed) return;
   if (++gpu.restarts > kMaxRestarts) {
-    fail(gpu, "not_recorded", "the hardware's buffer was full again and again: record with a longer --pc-period",
+    fail(gpu, "not_recorded",
+         "the hardware's buffer was full again and again: record with a longer --pc-period",
          CUPTI_ERROR_OUT_OF_MEMORY);
     return;
   }
@@ -186,9 +189,11 @@ void pcBegin(const PcHost& host) noexcept {
   Turn turn(kContextWaitNs);
   char text[sizeof wire::PcBatchRecord::text] = {};
   if (const char* missing = loadPcFunctions(gPc.functions, host.libraryPath)) {
-    std::snprintf(text, sizeof text, "this CUPTI has no %s: CUDA 12.8 or newer is needed for PC sampling", missing);
+    std::snprintf(text, sizeof text, "this CUPTI has no %s: CUDA 12.8 or newer is needed for PC sampling",
+                  missing);
   } else if (host.cuptiVersion < kOldestPcCupti) {
-    std::snprintf(text, sizeof text, "CUPTI %u cannot sample beside a timeline: CUDA 12.8 or newer is needed for PC sampling",
+    std::snprintf(text, sizeof text,
+                  "CUPTI %u cannot sample beside a timeline: CUDA 12.8 or newer is needed for PC sampling",
                   host.cuptiVersion);
   }
   if (text[0] != 0) {
@@ -243,7 +248,8 @@ void pcModuleLoaded(const void* image, std::uint64_t bytes) noexcept {
   if (gPc.functions.cuptiGetCubinCrc(&params) != CUPTI_SUCCESS || !isNewImage(params.cubinCrc)) return;
   const bool fits = bytes <= wire::kMaxCubinBytes &&
                     gPc.imagesBytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMaxImagesBytes;
-  if (!fits || !sendImage(params.cubinCrc, image, bytes)) gPc.imagesLost.fetch_add(1, std::memory_order_relaxed);
+  if (!fits || !sendImage(params.cubinCrc, image, bytes))
+    gPc.imagesLost.fetch_add(1, std::memory_order_relaxed);
 }
 
 void pcModuleUnloads(CUcontext context) noexcept {

@@ -32,8 +32,8 @@ void forEachSample(const CUpti_PCSamplingData& portion, const Visit& visit) {
 
 bool PcSender::anything() const noexcept {
   const wire::PcBatchRecord& p = pending_;
-  return p.samples + p.otherKernels + p.dropped + p.lost + p.bufferFull + p.refusedContexts + p.imagesLost + p.setups +
-             p.flushes !=
+  return p.samples + p.otherKernels + p.dropped + p.lost + p.bufferFull + p.refusedContexts + p.imagesLost +
+                 p.setups + p.flushes !=
              0 ||
          p.state >= static_cast<std::uint32_t>(wire::PcState::ended);
 }
@@ -63,7 +63,8 @@ wire::PcBatchRecord* PcSender::begin(const PcHost& host, Slot& slot, std::uint64
   return record;
 }
 
-void PcSender::finish(const PcHost& host, const PcSession& session, Slot slot, wire::PcBatchRecord* record) noexcept {
+void PcSender::finish(const PcHost& host, const PcSession& session, Slot slot,
+                      wire::PcBatchRecord* record) noexcept {
   const std::uint32_t entries = record->entries, device = pending_.deviceId;
   *record = pending_;
   record->entries = entries;
@@ -80,7 +81,8 @@ void PcSender::finish(const PcHost& host, const PcSession& session, Slot slot, w
   pending_.deviceId = device;
 }
 
-void PcSender::send(const PcHost& host, const PcSession& session, const CUpti_PCSamplingData& portion) noexcept {
+void PcSender::send(const PcHost& host, const PcSession& session,
+                    const CUpti_PCSamplingData& portion) noexcept {
   pending_.samples += portion.totalSamples;
   pending_.otherKernels += portion.nonUsrKernelsTotalSamples;
   pending_.dropped += portion.droppedSamples;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Portions of PC samples on their way into slots, with everything that has to be told beside them. What found no slot
-// is counted and told with the next batch. One thread at a time.
+// Portions of PC samples on their way into slots, with everything that has to be told beside them. What found
+// no slot is counted and told with the next batch. One thread at a time.
 #pragma once
 
 #include "pc_session.h"

@@ -12,7 +12,8 @@ namespace warpmeter::counters {
 namespace {
 
 constexpr std::size_t kNameBytes = CUPTI_STALL_REASON_STRING_SIZE;
-constexpr std::uint32_t kWorkerSleepMs = 20;  // CUPTI's own default of 100 would need a larger hardware buffer
+constexpr std::uint32_t kWorkerSleepMs =
+    20;  // CUPTI's own default of 100 would need a larger hardware buffer
 
 // Everything that CUPTI writes into; pages that it never touches cost nothing.
 struct Memory {
@@ -37,7 +38,8 @@ Params sized(std::size_t bytes, CUcontext context) {
 
 bool PcSession::reserve() noexcept {
   if (fetched_ != nullptr) return true;
-  void* memory = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   auto* all = static_cast<Memory*>(memory);
   fetched_ = &all->data[0];
@@ -61,8 +63,8 @@ void PcSession::prepare(CUpti_PCSamplingData& data) noexcept {
   }
 }
 
-bool PcSession::open(const PcFunctions& functions, const PcHost& host, CUcontext context, std::uint32_t device,
-                     StepFailure& failure) noexcept {
+bool PcSession::open(const PcFunctions& functions, const PcHost& host, CUcontext context,
+                     std::uint32_t device, StepFailure& failure) noexcept {
   functions_ = &functions;
   host_ = &host;
   failure = {"mmap", CUPTI_ERROR_OUT_OF_MEMORY};
@@ -114,7 +116,8 @@ bool PcSession::nameReasons(StepFailure& failure) noexcept {
   for (std::size_t i = 0; i < reasons_; ++i) {
     const char* name = all.names[i];
     reasonAgain_[i] = wire::countsAgain({name, strnlen(name, kNameBytes)});
-    reasonName_[i] = static_cast<std::uint32_t>(host_->nameOf(name, strnlen(name, kNameBytes)) & ~wire::kStringBit);
+    reasonName_[i] =
+        static_cast<std::uint32_t>(host_->nameOf(name, strnlen(name, kNameBytes)) & ~wire::kStringBit);
   }
   return true;
 }
@@ -130,16 +133,18 @@ bool PcSession::configure(StepFailure& failure) noexcept {
   };
   add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE).collectionModeData.collectionMode =
       CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
-  add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER).samplingDataBufferData.samplingDataBuffer = last_;
+  add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
+      .samplingDataBufferData.samplingDataBuffer = last_;
   add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN)
       .workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = kWorkerSleepMs;
   // On Blackwell fetching was seen to break once one of these two had been set.
   if (std::strncmp(chip_, "GB", 2) != 0) {
     const std::uint32_t mib = host_->bufferMiB != 0 ? host_->bufferMiB : kPcBufferMiB;
-    add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE).hardwareBufferSizeData.hardwareBufferSize =
-        std::size_t{mib} << 20;
+    add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE)
+        .hardwareBufferSizeData.hardwareBufferSize = std::size_t{mib} << 20;
     if (host_->period != wire::kPcAutoPeriod) {
-      add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD).samplingPeriodData.samplingPeriod = host_->period;
+      add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD).samplingPeriodData.samplingPeriod =
+          host_->period;
     }
   }
   WARPMETER_PC_PARAMS(CUpti_PCSamplingConfigurationInfo, configuration);

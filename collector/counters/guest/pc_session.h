@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PC sampling of one context: opening is a transaction, reading hands each portion of what CUPTI collected to a
-// function. One thread at a time.
+// PC sampling of one context: opening is a transaction, reading hands each portion of what CUPTI collected to
+// a function. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class PcSession {
   bool open(const PcFunctions& functions, const PcHost& host, CUcontext context, std::uint32_t device,
             StepFailure& failure) noexcept;
 
-  // Calls take(portion) for each portion until there is nothing left. False: CUPTI failed; bufferFull: because the hardware's
-  // buffer was full, then only closing and opening again helps.
+  // Calls take(portion) for each portion until there is nothing left. False: CUPTI failed; bufferFull:
+  // because the hardware's buffer was full, then only closing and opening again helps.
   template <class Take>
   bool read(bool& bufferFull, StepFailure& failure, const Take& take) noexcept {
     bufferFull = false;

@@ -32,8 +32,8 @@ void describe(const StepFailure& failure, decltype(&::cuptiGetResultString) resu
               std::size_t bytes) noexcept {
   const char* meaning = nullptr;
   if (resultString != nullptr) resultString(failure.result, &meaning);
-  std::snprintf(text, bytes, "%s failed: %s (CUPTI error %d)", failure.step, meaning == nullptr ? "?" : meaning,
-                failure.result);
+  std::snprintf(text, bytes, "%s failed: %s (CUPTI error %d)", failure.step,
+                meaning == nullptr ? "?" : meaning, failure.result);
 }
 
 }  // namespace warpmeter::counters

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why there are no counters: CUPTI's result as an id of the closed list (warpmeter/analyzer/names.h) and as a line.
+// Why there are no counters: CUPTI's result as an id of the closed list (warpmeter/analyzer/names.h) and as a
+// line.
 #pragma once
 
 #include <cupti.h>

@@ -46,8 +46,8 @@ class Texts {
   std::map<std::string, std::uint32_t> places_;
 };
 
-wire::LineAnswer answer(const Cupti& cupti, const std::vector<char>& image, const char* function, std::uint64_t offset,
-                        Texts& texts) {
+wire::LineAnswer answer(const Cupti& cupti, const std::vector<char>& image, const char* function,
+                        std::uint64_t offset, Texts& texts) {
   CUpti_GetSassToSourceCorrelationParams params{};
   params.size = CUpti_GetSassToSourceCorrelationParamsSize;
   params.cubin = image.data();
@@ -66,7 +66,8 @@ int answerRequests(const Cupti& cupti) {
   wire::LineRequest request{};
   while (readExactly(&request, sizeof request)) {
     if (request.magic != wire::kLineRequestMagic || request.queries > wire::kMaxLineQueries ||
-        request.imageBytes > wire::kMaxCubinBytes || request.namesBytes == 0 || request.namesBytes > kMostNameBytes) {
+        request.imageBytes > wire::kMaxCubinBytes || request.namesBytes == 0 ||
+        request.namesBytes > kMostNameBytes) {
       return kUsage;
     }
     std::vector<char> names(request.namesBytes), image(request.imageBytes);

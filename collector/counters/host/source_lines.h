@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpmeter-sampler --source-lines [--cupti PATH]`: answers wire::LineRequests (instruction of an image of code -> file and
-// line) by cuptiGetSassToSourceCorrelation, which needs neither GPU nor driver and takes 10-15 us an instruction.
+// `warpmeter-sampler --source-lines [--cupti PATH]`: answers wire::LineRequests (instruction of an image of
+// code -> file and line) by cuptiGetSassToSourceCorrelation, which needs neither GPU nor driver and takes
+// 10-15 us an instruction.
 #pragma once
 
 namespace warpmeter::sampler {

@@ -8,8 +8,8 @@
 #include <map>
 #include <tuple>
 
-#include "guest_process.h"
 #include "fake_pc.h"
+#include "guest_process.h"
 #include "test_recorder.h"
 #include "warpmeter/wire/pc.h"
 
@@ -26,7 +26,8 @@ GuestCommand sampled(const TestRecorder& recorder, std::vector<std::string> argu
   GuestCommand c;
   c.arguments = std::move(arguments);
   c.environment = std::move(environment);
-  const bool given = std::ranges::any_of(c.environment, [](const auto& e) { return e.starts_with("WARPMETER_PC="); });
+  const bool given =
+      std::ranges::any_of(c.environment, [](const auto& e) { return e.starts_with("WARPMETER_PC="); });
   if (!given) c.environment.emplace_back("WARPMETER_PC=auto");
   c.socketPath = recorder.socketPath();
   return c;
@@ -94,7 +95,8 @@ std::size_t kernelsOf(const Guest& guest) {
 void addLaunches(std::map<Key, std::uint64_t>& samples, const std::string& function, std::uint64_t launches) {
   for (std::uint32_t i = 0; i < fake::kPcOffsets; ++i) {
     samples[{function, (i + 1) * 0x10u, fake::kPcReasonNames[i % fake::kPcReasons]}] += launches * (i + 1);
-    if (i % fake::kPcReasons == 0 && i > 0) samples[{function, (i + 1) * 0x10u, fake::kPcTwinName}] += launches * i;
+    if (i % fake::kPcReasons == 0 && i > 0)
+      samples[{function, (i + 1) * 0x10u, fake::kPcTwinName}] += launches * i;
   }
 }
 std::map<Key, std::uint64_t> expected(std::uint64_t launches) {
@@ -128,8 +130,8 @@ TEST(Pc, EverySampleArrives) {
 
 TEST(Pc, ComesWhileTheProgramRuns) {
   TestRecorder recorder;
-  const GuestResult result =
-      runGuest(sampled(recorder, {"normal", "--launches", "1000", "--pause-us", "1000"}, {"WARPMETER_FLUSH_MS=50"}));
+  const GuestResult result = runGuest(
+      sampled(recorder, {"normal", "--launches", "1000", "--pause-us", "1000"}, {"WARPMETER_FLUSH_MS=50"}));
   recorder.stop();
   EXPECT_TRUE(result.exited(0));
   const Seen seen = seenOf(recorder.guest(0));
@@ -138,7 +140,8 @@ TEST(Pc, ComesWhileTheProgramRuns) {
 }
 
 TEST(Pc, NothingOfItIsCalledWhenItIsOff) {
-  for (const char* value : {"WARPMETER_PC=", "WARPMETER_PC=4", "WARPMETER_PC=32", "WARPMETER_PC=x", "OTHER=1"}) {
+  for (const char* value :
+       {"WARPMETER_PC=", "WARPMETER_PC=4", "WARPMETER_PC=32", "WARPMETER_PC=x", "OTHER=1"}) {
     TestRecorder recorder;
     GuestCommand c = sampled(recorder, {"normal", "--launches", "100"});
     c.environment = {value};
@@ -150,9 +153,11 @@ TEST(Pc, NothingOfItIsCalledWhenItIsOff) {
 }
 
 TEST(Pc, PeriodIsThatWhichWasAskedForExceptOnBlackwell) {
-  for (const auto& [chip, period] : std::map<std::string, std::uint32_t>{{"GH100", 9}, {"GB100", fake::kPcDefaultPeriod}}) {
+  for (const auto& [chip, period] :
+       std::map<std::string, std::uint32_t>{{"GH100", 9}, {"GB100", fake::kPcDefaultPeriod}}) {
     TestRecorder recorder;
-    runGuest(sampled(recorder, {"normal", "--launches", "100"}, {"WARPMETER_PC=9", "FAKE_CUPTI_CHIP=" + chip}));
+    runGuest(
+        sampled(recorder, {"normal", "--launches", "100"}, {"WARPMETER_PC=9", "FAKE_CUPTI_CHIP=" + chip}));
     recorder.stop();
     const Seen seen = seenOf(recorder.guest(0));
     EXPECT_EQ(seen.samples, expected(100)) << chip;
@@ -164,8 +169,8 @@ TEST(Pc, PeriodIsThatWhichWasAskedForExceptOnBlackwell) {
 TEST(Pc, WhatComesLateIsLeftByDisable) {
   for (const char* scenario : {"normal", "destroy-context"}) {
     TestRecorder recorder;
-    const GuestResult result =
-        runGuest(sampled(recorder, {scenario, "--launches", "101"}, {"FAKE_CUPTI_PC_LATE=1", "FAKE_CUPTI_PC_DROP=3"}));
+    const GuestResult result = runGuest(
+        sampled(recorder, {scenario, "--launches", "101"}, {"FAKE_CUPTI_PC_LATE=1", "FAKE_CUPTI_PC_DROP=3"}));
     recorder.stop();
     EXPECT_TRUE(result.exited(0));
     const Seen seen = seenOf(recorder.guest(0));
@@ -178,8 +183,8 @@ TEST(Pc, WhatComesLateIsLeftByDisable) {
 TEST(Pc, CodeIsNamedBeforeItIsUnloaded) {
   TestRecorder recorder;
   // A period so long that our thread reads nothing between the launches and the unloading.
-  const GuestResult result =
-      runGuest(sampled(recorder, {"reload", "--launches", "50"}, {"WARPMETER_FLUSH_MS=5000", "FAKE_CUDA_REUSE_NAMES=1"}));
+  const GuestResult result = runGuest(sampled(recorder, {"reload", "--launches", "50"},
+                                              {"WARPMETER_FLUSH_MS=5000", "FAKE_CUDA_REUSE_NAMES=1"}));
   recorder.stop();
   EXPECT_TRUE(result.exited(0));
   EXPECT_EQ(result.value("pcNameless"), 0);
@@ -193,7 +198,8 @@ TEST(Pc, CodeIsNamedBeforeItIsUnloaded) {
 
 TEST(Pc, ImagesWithLinesAreSentOnce) {
   TestRecorder recorder;
-  runGuest(sampled(recorder, {"two-contexts", "--launches", "10", "--line-info"}));  // loads the same image twice
+  runGuest(
+      sampled(recorder, {"two-contexts", "--launches", "10", "--line-info"}));  // loads the same image twice
   recorder.stop();
   const Seen seen = seenOf(recorder.guest(0));
   ASSERT_EQ(seen.images.size(), 1u);
@@ -218,8 +224,9 @@ TEST(Pc, SecondContextOfAGpuIsRefusedAndCounted) {
 
 TEST(Pc, FullBufferIsCountedAndSamplingGoesOn) {
   TestRecorder recorder;
-  const GuestResult result = runGuest(sampled(recorder, {"normal", "--launches", "1000", "--pause-us", "1000"},
-                                              {"WARPMETER_FLUSH_MS=50", "FAKE_CUPTI_PC_FULL=5"}));
+  const GuestResult result =
+      runGuest(sampled(recorder, {"normal", "--launches", "1000", "--pause-us", "1000"},
+                       {"WARPMETER_FLUSH_MS=50", "FAKE_CUPTI_PC_FULL=5"}));
   recorder.stop();
   EXPECT_TRUE(result.exited(0));
   const Seen seen = seenOf(recorder.guest(0));
@@ -269,7 +276,8 @@ TEST(Pc, OldCuptiIsNamed) {
   EXPECT_TRUE(runGuest(sampled(recorder, {"normal", "--launches", "50"},
                                {"WARPMETER_CUPTI=" + fakeFolder() + "/old/libcupti.so.12"}))
                   .exited(0));
-  EXPECT_TRUE(runGuest(sampled(recorder, {"normal", "--launches", "50"}, {"FAKE_CUPTI_VERSION=24"})).exited(0));
+  EXPECT_TRUE(
+      runGuest(sampled(recorder, {"normal", "--launches", "50"}, {"FAKE_CUPTI_VERSION=24"})).exited(0));
   recorder.stop();
   for (std::size_t i = 0; i < 2; ++i) {
     const Seen seen = seenOf(recorder.guest(i));
@@ -291,9 +299,9 @@ class PcFailure : public testing::TestWithParam<Failure> {};
 TEST_P(PcFailure, LeavesApplicationAndRecordingIntact) {
   const Failure& failure = GetParam();
   TestRecorder recorder;
-  const GuestResult result =
-      runGuest(sampled(recorder, {"normal", "--launches", "200", "--exit-code", "6"},
-                       {"FAKE_CUPTI_FAIL=" + std::string(failure.call) + "=" + std::to_string(failure.code)}));
+  const GuestResult result = runGuest(
+      sampled(recorder, {"normal", "--launches", "200", "--exit-code", "6"},
+              {"FAKE_CUPTI_FAIL=" + std::string(failure.call) + "=" + std::to_string(failure.code)}));
   recorder.stop();
   EXPECT_TRUE(result.exited(6)) << result.output;
   const Guest& guest = recorder.guest(0);
@@ -315,7 +323,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Failure{"cuptiPCSamplingEnable", 43, "unsupported_chip", "cuptiPCSamplingEnable"},
                     Failure{"cuptiPCSamplingGetNumStallReasons", 999, "not_recorded", "GetNumStallReasons"},
                     Failure{"cuptiPCSamplingGetStallReasons", 999, "not_recorded", "GetStallReasons"},
-                    Failure{"cuptiPCSamplingSetConfigurationAttribute", 1, "not_recorded", "SetConfigurationAttribute"},
+                    Failure{"cuptiPCSamplingSetConfigurationAttribute", 1, "not_recorded",
+                            "SetConfigurationAttribute"},
                     Failure{"cuptiPCSamplingGetData", 999, "not_recorded", "cuptiPCSamplingGetData"},
                     Failure{"cuptiPCSamplingDisable", 999, "not_recorded", "cuptiPCSamplingDisable"}));
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which images of code hold line numbers: a real one is in tests/collector/recorder (SourceLines), here they are made by hand.
+// Which images of code hold line numbers: a real one is in tests/collector/recorder (SourceLines), here they
+// are made by hand.
 #include <elf.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +13,8 @@ namespace warpmeter::counters {
 namespace {
 
 std::string image(const std::string& section, std::uint64_t bytes = 4) {
-  const std::string names = std::string(1, '\0') + ".shstrtab" + std::string(1, '\0') + section + std::string(1, '\0');
+  const std::string names =
+      std::string(1, '\0') + ".shstrtab" + std::string(1, '\0') + section + std::string(1, '\0');
   Elf64_Ehdr head{};
   std::memcpy(head.e_ident, ELFMAG, SELFMAG);
   head.e_ident[EI_CLASS] = ELFCLASS64;
@@ -34,12 +36,14 @@ bool check(const std::string& bytes) { return hasLineInfo(bytes.data(), bytes.si
 TEST(CubinLines, AreFoundByTheSectionsName) {
   EXPECT_TRUE(check(image(".debug_line")));
   EXPECT_FALSE(check(image(".debug_line", 0)));
-  for (const char* other : {".debug_frame", ".debug_lines", ".debug_lin", ".rela.debug_line", ""}) EXPECT_FALSE(check(image(other))) << other;
+  for (const char* other : {".debug_frame", ".debug_lines", ".debug_lin", ".rela.debug_line", ""})
+    EXPECT_FALSE(check(image(other))) << other;
 }
 
 TEST(CubinLines, NothingIsReadOutsideTheImage) {
   const std::string whole = image(".debug_line");
-  for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(check(std::string(whole.data(), size))) << size;
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(check(std::string(whole.data(), size))) << size;
   EXPECT_FALSE(hasLineInfo(nullptr, 100));
   // Every byte of the headers at its largest and smallest: no answer is wrong, no access outside.
   for (std::size_t at = 0; at < whole.size(); ++at) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PC sampling from end to end: the real recorder, sampler program and injected library under the fake CUPTI; what it samples
-// is in tests/fake_cupti/fake_pc.h. Source lines of real code by the real CUPTI, which needs no GPU for them.
+// PC sampling from end to end: the real recorder, sampler program and injected library under the fake CUPTI;
+// what it samples is in tests/fake_cupti/fake_pc.h. Source lines of real code by the real CUPTI, which needs
+// no GPU for them.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,7 +54,8 @@ std::map<Key, std::int64_t> samplesOf(const std::vector<PcSamples>& rows) {
 void addLaunches(std::map<Key, std::int64_t>& samples, const std::string& function, std::int64_t launches) {
   for (std::uint32_t i = 0; i < fake::kPcOffsets; ++i) {
     samples[{function, (i + 1) * 0x10, fake::kPcReasonNames[i % fake::kPcReasons]}] += launches * (i + 1);
-    if (i % fake::kPcReasons == 0 && i > 0) samples[{function, (i + 1) * 0x10, fake::kPcTwinName}] += launches * i;
+    if (i % fake::kPcReasons == 0 && i > 0)
+      samples[{function, (i + 1) * 0x10, fake::kPcTwinName}] += launches * i;
   }
 }
 std::map<Key, std::int64_t> expected(std::int64_t launches) {
@@ -66,7 +68,8 @@ std::map<Key, std::int64_t> expected(std::int64_t launches) {
 TEST(PcProcess, SamplesArriveAsRows) {
   RecorderProcess recorder(pc());
   ASSERT_TRUE(recorder.ready()) << recorder.firstMessage().text;
-  const GuestResult app = recorder.record({"normal", "--launches", "500", "--threads", "2"}, {"WARPMETER_PC=auto"});
+  const GuestResult app =
+      recorder.record({"normal", "--launches", "500", "--threads", "2"}, {"WARPMETER_PC=auto"});
   EXPECT_TRUE(app.exited(0));
   const auto summary = recorder.finish();
   ASSERT_TRUE(summary.has_value());
@@ -77,7 +80,8 @@ TEST(PcProcess, SamplesArriveAsRows) {
   EXPECT_EQ(file.session.counters, "pc");
   EXPECT_STREQ(summary->counters, "pc");
   EXPECT_EQ(summary->complete, 1u);
-  EXPECT_THAT(file.session.countersText, HasSubstr("PC sampling: 10000 samples in 2 functions, one every 4096 cycles"));
+  EXPECT_THAT(file.session.countersText,
+              HasSubstr("PC sampling: 10000 samples in 2 functions, one every 4096 cycles"));
   EXPECT_THAT(file.session.countersText, HasSubstr("no source lines"));
   const PcFile found(recorder.output());
   EXPECT_EQ(samplesOf(found.samples), expected(1000));
@@ -120,7 +124,8 @@ TEST(PcProcess, LinesAreThereWhereTheCodeHasThem) {
 
 TEST(PcProcess, ReloadedCodeKeepsItsNamesAndLines) {
   RecorderProcess recorder(pc());
-  recorder.record({"reload", "--launches", "50", "--line-info"}, {"WARPMETER_PC=auto", "FAKE_CUDA_REUSE_NAMES=1"});
+  recorder.record({"reload", "--launches", "50", "--line-info"},
+                  {"WARPMETER_PC=auto", "FAKE_CUDA_REUSE_NAMES=1"});
   recorder.finish();
   std::map<Key, std::int64_t> all = expected(50);
   addLaunches(all, "_Z6matMulPfS_S_i", 25);
@@ -176,7 +181,8 @@ TEST(PcProcess, KilledProgramKeepsWhatWasDelivered) {
   EXPECT_EQ(file.session.counters, "pc");
   const PcFile found(recorder.output());
   std::int64_t sampled = 0;
-  for (const PcSamples& row : found.samples) sampled += row.stallReason == fake::kPcTwinName ? 0 : row.samples;
+  for (const PcSamples& row : found.samples)
+    sampled += row.stallReason == fake::kPcTwinName ? 0 : row.samples;
   const auto launches = static_cast<std::int64_t>(file.kernels.size() + file.untimed.size());
   EXPECT_GT(sampled, launches * fake::kPcPerLaunch / 2);  // 1.5 s, read every 0.25 s
   EXPECT_EQ(sampled % fake::kPcPerLaunch, 0);
@@ -198,11 +204,13 @@ TEST(PcProcess, OnlyTheCapturedPartIsCounted) {
   RecorderCommand command = pc();
   command.arguments.insert(command.arguments.end(), {"--capture-range", "cudaProfilerApi"});
   RecorderProcess recorder(command);
-  recorder.record({"capture", "--launches", "300", "--pause-us", "1000"}, {"WARPMETER_PC=auto", "WARPMETER_FLUSH_MS=20"});
+  recorder.record({"capture", "--launches", "300", "--pause-us", "1000"},
+                  {"WARPMETER_PC=auto", "WARPMETER_FLUSH_MS=20"});
   recorder.finish();
   const PcFile found(recorder.output());
   std::int64_t sampled = 0;
-  for (const PcSamples& row : found.samples) sampled += row.stallReason == fake::kPcTwinName ? 0 : row.samples;
+  for (const PcSamples& row : found.samples)
+    sampled += row.stallReason == fake::kPcTwinName ? 0 : row.samples;
   EXPECT_GT(sampled, 300 * fake::kPcPerLaunch / 2);
   EXPECT_LT(sampled, 300 * fake::kPcPerLaunch * 3 / 2);
 }
@@ -235,12 +243,13 @@ TEST_P(PcRefusal, ReasonIsInTheFile) {
   EXPECT_THAT(file.session.countersText, HasSubstr(GetParam().text));
   EXPECT_TRUE(PcFile(recorder.output()).samples.empty());
 }
-INSTANTIATE_TEST_SUITE_P(Each, PcRefusal,
-                         testing::Values(Refusal{"FAKE_CUPTI_FAIL=cuptiPCSamplingEnable=35", "no_permission",
-                                                 "cuptiPCSamplingEnable"},
-                                         Refusal{"FAKE_CUPTI_FAIL=cuptiPCSamplingEnable=26", "counters_busy", "error 26"},
-                                         Refusal{"FAKE_CUPTI_FAIL=cuptiPCSamplingEnable=27", "unsupported_chip", "error 27"},
-                                         Refusal{"FAKE_CUPTI_VERSION=24", "not_recorded", "12.8"}));
+INSTANTIATE_TEST_SUITE_P(
+    Each, PcRefusal,
+    testing::Values(Refusal{"FAKE_CUPTI_FAIL=cuptiPCSamplingEnable=35", "no_permission",
+                            "cuptiPCSamplingEnable"},
+                    Refusal{"FAKE_CUPTI_FAIL=cuptiPCSamplingEnable=26", "counters_busy", "error 26"},
+                    Refusal{"FAKE_CUPTI_FAIL=cuptiPCSamplingEnable=27", "unsupported_chip", "error 27"},
+                    Refusal{"FAKE_CUPTI_VERSION=24", "not_recorded", "12.8"}));
 
 TEST(PcProcess, MissingSamplerProgramCostsTheLinesOnly) {
   RecorderCommand command = pc();
@@ -270,12 +279,14 @@ class SourceLines : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   // (file, line) of each offset in the kernel.
-  static std::vector<std::pair<std::string, std::uint32_t>> ask(const std::string& cubin, const std::string& function,
+  static std::vector<std::pair<std::string, std::uint32_t>> ask(const std::string& cubin,
+                                                                const std::string& function,
                                                                 const std::vector<std::uint64_t>& offsets) {
-    const std::string image = bytesOf(cubin), names = "unused" + std::string(1, '\0') + function + std::string(1, '\0');
+    const std::string image = bytesOf(cubin),
+                      names = "unused" + std::string(1, '\0') + function + std::string(1, '\0');
     EXPECT_FALSE(image.empty()) << cubin;
-    const wire::LineRequest request{wire::kLineRequestMagic, static_cast<std::uint32_t>(offsets.size()), names.size(),
-                                    image.size(), 77};
+    const wire::LineRequest request{wire::kLineRequestMagic, static_cast<std::uint32_t>(offsets.size()),
+                                    names.size(), image.size(), 77};
     std::string input(reinterpret_cast<const char*>(&request), sizeof request);
     input += names;
     for (const std::uint64_t offset : offsets) {

@@ -119,7 +119,8 @@ TEST_F(Pc, ImagesArePutTogetherAndAskedOnce) {
   EXPECT_TRUE(intake_.takeImage(*context_, piece(10, 0, "12345")));
   EXPECT_TRUE(intake_.takeImage(*context_, piece(10, 5, "67890")));
   EXPECT_TRUE(intake_.takeImage(*context_, piece(10, 0, "xxxxx")));  // it is there already
-  const wire::PcEntry entry{kCrc, function_, 0x20, reason_, 7}, unknown{kCrc + 1, function_, 0x20, reason_, 7};
+  const wire::PcEntry entry{kCrc, function_, 0x20, reason_, 7},
+      unknown{kCrc + 1, function_, 0x20, reason_, 7};
   intake_.takeBatch(*context_, batch({entry, unknown}), true);
   const auto rows = intake_.takeRows(context_->globalPid().value, lookUp());
   EXPECT_EQ(rows.problem, "");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// PC sampling from guest to recorder: records in slots of their own (records.h has the rules), nothing shared.
+// PC sampling from guest to recorder: records in slots of their own (records.h has the rules), nothing
+// shared.
 //
-// The guest reads what CUPTI collected several times a second and sends it on as it is: differences since the last
-// reading, so the order of batches means nothing and a lost one costs its own samples only. Images of code with line
-// information come once each, in pieces that fit into slots.
+// The guest reads what CUPTI collected several times a second and sends it on as it is: differences since the
+// last reading, so the order of batches means nothing and a lost one costs its own samples only. Images of
+// code with line information come once each, in pieces that fit into slots.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,9 @@ inline constexpr std::uint32_t kPcChipBytes = 32;
 inline constexpr std::uint32_t kPcAutoPeriod = 1;  // of Options: CUPTI chooses; else 5 to 31
 inline constexpr std::uint32_t kPcLeastPeriod = 5, kPcMostPeriod = 31;
 
-// CUPTI counts each reason twice: "..._long_scoreboard" is all samples of warps that waited so, and "..._long_scoreboard_not_issued"
-// those among them at which their scheduler issued nothing. Sums of samples leave the second out.
+// CUPTI counts each reason twice: "..._long_scoreboard" is all samples of warps that waited so, and
+// "..._long_scoreboard_not_issued" those among them at which their scheduler issued nothing. Sums of samples
+// leave the second out.
 constexpr bool countsAgain(std::string_view reason) { return reason.ends_with("_not_issued"); }
 
 // Samples of one instruction for one stall reason.
@@ -39,23 +41,24 @@ enum class PcState : std::uint32_t {
 
 // What one GPU's session collected since the last such record of it. Entries follow.
 struct PcBatchRecord {
-  OwnHeader header;         // kind pcBatch; t = when it was read
-  std::uint32_t deviceId;   // CUDA's ordinal
-  std::uint32_t state;      // PcState
+  OwnHeader header;        // kind pcBatch; t = when it was read
+  std::uint32_t deviceId;  // CUDA's ordinal
+  std::uint32_t state;     // PcState
   std::uint32_t entries;
   std::uint32_t periodLog2;  // a sample every 2^n cycles; 0 = not known
   char chip[kPcChipBytes];   // empty: not known
-  // Since the last record; `samples` is all that CUPTI counted, entries (each once) and the next two included.
+  // Since the last record; `samples` is all that CUPTI counted, entries (each once) and the next two
+  // included.
   std::uint64_t samples, otherKernels, dropped;
   std::uint64_t lost;        // samples that found no slot
   std::uint32_t bufferFull;  // times that the hardware's buffer was full: what it held is lost, uncounted
-  std::uint32_t refusedContexts;  // further contexts of the GPU, not sampled
-  std::uint32_t imagesLost;       // code with line information that found no slot, or is too large
-  std::int32_t error;             // CUPTI's result, 0 = none
+  std::uint32_t refusedContexts;           // further contexts of the GPU, not sampled
+  std::uint32_t imagesLost;                // code with line information that found no slot, or is too large
+  std::int32_t error;                      // CUPTI's result, 0 = none
   std::uint64_t setupNs, flushNs, readNs;  // on the application's threads: the first two; on ours: readNs
   std::uint32_t setups, flushes, reads, names;  // names: pointers to names that CUPTI had not given before
-  char reason[32];                // id of the closed list: no_permission, counters_busy, ...
-  char text[256];                 // "cuptiPCSamplingEnable failed: ..."
+  char reason[32];                              // id of the closed list: no_permission, counters_busy, ...
+  char text[256];                               // "cuptiPCSamplingEnable failed: ..."
 };
 static_assert(sizeof(PcBatchRecord) % 8 == 0);
 
@@ -69,7 +72,8 @@ static_assert(sizeof(CubinRecord) % 8 == 0);
 inline constexpr std::uint64_t kMaxCubinBytes = std::uint64_t{64} << 20;
 
 // `warpmeter-sampler --source-lines`: requests on standard input, a reply to each on standard output.
-inline constexpr std::uint32_t kLineRequestMagic = 0x514c6d57, kLineReplyMagic = 0x504c6d57;  // "WmLQ", "WmLP"
+inline constexpr std::uint32_t kLineRequestMagic = 0x514c6d57,
+                               kLineReplyMagic = 0x504c6d57;  // "WmLQ", "WmLP"
 struct LineQuery {
   std::uint64_t pcOffset;
   std::uint32_t function;  // place of its name among the request's names
