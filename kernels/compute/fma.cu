@@ -20,29 +20,36 @@ struct Bits {
 
 // One step of a chain. On the CPU the 16-bit types step in double, where a product and a sum of them are
 // exact: rounded once, as the GPU does it.
-template <class T>
-__host__ __device__ T advance(T value, T factor, T term) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::fma(value, factor, term);
-  } else if constexpr (std::is_same_v<T, Bits>) {
-    return {(value.word >> 7 | value.word << 25) ^ term.word};
-  } else if constexpr (std::is_same_v<T, unsigned>) {
-    return value * factor + term;
-  } else {
+__host__ __device__ inline unsigned advance(unsigned value, unsigned factor, unsigned term) {
+  return value * factor + term;
+}
+__host__ __device__ inline float advance(float value, float factor, float term) {
+  return std::fma(value, factor, term);
+}
+__host__ __device__ inline double advance(double value, double factor, double term) {
+  return std::fma(value, factor, term);
+}
+__host__ __device__ inline Bits advance(Bits value, Bits, Bits term) {
+  return {(value.word >> 7 | value.word << 25) ^ term.word};
+}
+__host__ __device__ inline __half2 advance(__half2 value, __half2 factor, __half2 term) {
 #ifdef __CUDA_ARCH__
-    return __hfma2(value, factor, term);
+  return __hfma2(value, factor, term);
 #else
-    const auto step = [](double v, double f, double t) {
-      if constexpr (std::is_same_v<T, __half2>) {
-        return __double2half(v * f + t);
-      } else {
-        return __double2bfloat16(v * f + t);
-      }
-    };
-    return {step(static_cast<float>(value.x), static_cast<float>(factor.x), static_cast<float>(term.x)),
-            step(static_cast<float>(value.y), static_cast<float>(factor.y), static_cast<float>(term.y))};
+  const auto step = [](double v, double f, double t) { return __double2half(v * f + t); };
+  return {step(__half2float(value.x), __half2float(factor.x), __half2float(term.x)),
+          step(__half2float(value.y), __half2float(factor.y), __half2float(term.y))};
 #endif
-  }
+}
+__host__ __device__ inline __nv_bfloat162 advance(__nv_bfloat162 value, __nv_bfloat162 factor,
+                                                  __nv_bfloat162 term) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __hfma2(value, factor, term);
+#else
+  const auto step = [](double v, double f, double t) { return __double2bfloat16(v * f + t); };
+  return {step(__bfloat162float(value.x), __bfloat162float(factor.x), __bfloat162float(term.x)),
+          step(__bfloat162float(value.y), __bfloat162float(factor.y), __bfloat162float(term.y))};
+#endif
 }
 
 template <class T>
@@ -173,6 +180,10 @@ void fmaRate(Run& run, int numbers, double Ceilings::*ceiling) {
   const auto steps = static_cast<int>(run.arguments["steps"]);
   const auto block = static_cast<unsigned>(run.arguments["block"]);
   openDevice(run);
+  if (std::is_same_v<T, __nv_bfloat162> && deviceAttribute(run, cudaDevAttrComputeCapabilityMajor) < 8) {
+    run.report.notice("BF16 is of compute capability 8.0 and later, this GPU is older: nothing measured");
+    return;
+  }
   requireBlock(fmaKernel<T>, block);
   const auto grid = static_cast<unsigned>(run.arguments["blocks-per-sm"] *
                                           deviceAttribute(run, cudaDevAttrMultiProcessorCount));
