@@ -172,6 +172,9 @@ void measureVariant(VariantRun& run, const fs::path& program, const std::vector<
 std::optional<double> timeNsOf(const VariantRun& run) {
   for (const char* key : {"launchNs", "kernelNs", "laterLaunchNs", "elapsedNs"})
     if (const auto ns = numberIn(run.values, key)) return ns;
+  if (run.values.is_object())
+    for (const auto& [key, value] : run.values.items())
+      if (key.ends_with("Ns") && value.is_number()) return numberIn(run.values, key.c_str());
   return std::nullopt;
 }
 

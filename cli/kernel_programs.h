@@ -53,7 +53,7 @@ VariantRun variantOf(const Json& description, const Json& variant);
 void measureVariant(VariantRun& run, const std::filesystem::path& program,
                     const std::vector<std::string>& more, int timeoutMs);
 
-// Time of one launch, or of the program's own unit of work where it has no launches to time.
+// Time of one launch, or the first time that the program prints where it has no launches to time.
 std::optional<double> timeNsOf(const VariantRun& run);
 std::string rateText(const VariantRun& run);  // "4.10 TB/s", "60.1 TFLOP/s", "—"
 

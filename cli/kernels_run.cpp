@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
+#include <tuple>
 
 #include "cli/ceilings_file.h"
 #include "cli/data_folder.h"
@@ -59,11 +61,26 @@ int rankOf(const Job& job) {
   }
 }
 
-void measureAll(std::vector<Job>& jobs, int gpu, double limitS) {
+// By rank; within one, the first of each program, then the second: every lesson gets its turn before the time
+// is over.
+std::vector<Job*> inOrder(std::vector<Job>& jobs) {
+  struct Place {
+    int rank, turn;
+    Job* job;
+  };
+  std::map<std::pair<std::filesystem::path, int>, int> turns;
+  std::vector<Place> places;
+  for (auto& job : jobs) places.push_back({rankOf(job), turns[{job.program, rankOf(job)}]++, &job});
+  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return std::tie(a.rank, a.turn) < std::tie(b.rank, b.turn);
+  });
   std::vector<Job*> order;
-  for (auto& job : jobs) order.push_back(&job);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Job* a, const Job* b) { return rankOf(*a) < rankOf(*b); });
+  for (const auto& place : places) order.push_back(place.job);
+  return order;
+}
+
+void measureAll(std::vector<Job>& jobs, int gpu, double limitS) {
+  const auto order = inOrder(jobs);
   const auto begin = Clock::now();
   const bool terminal = isatty(STDERR_FILENO) != 0;
   for (std::size_t i = 0; i < order.size(); ++i) {

@@ -147,14 +147,17 @@ TEST_F(KernelsTest, RunAsJsonFollowsItsSchema) {
 TEST_F(KernelsTest, WhatDoesNotFitIntoTheTimeIsSaid) {
   kernel("aaa", R"({"name":"slow","lesson":"w","limiter":null,"bound":null})", "", "sleep 30\n");
   kernel("bbb", R"({"name":"last","lesson":"w","limiter":null,"bound":null})", "", answer("\"launchNs\":1"));
+  kernel("yyy", variant("first", "dram") + "," + variant("second", "dram"), "", answer("\"launchNs\":1e5"));
   kernel("zzz", variant("first", "dram"), "", answer("\"launchNs\":1e5,\"bandwidthBytesPerSec\":4e12"));
   const auto r = run({"run", "--limit", "2"});
   EXPECT_EQ(r.exitCode(), 1);
-  EXPECT_THAT(lineWith(r.out, "first"), HasSubstr("93.9 % of DRAM"))
-      << "what a comparison can use comes first";
+  EXPECT_THAT(lineWith(r.out, "zzz"), HasSubstr("93.9 % of DRAM")) << "what a comparison can use comes first";
   EXPECT_THAT(lineWith(r.out, "slow"), HasSubstr("FAILED: did not end within"));
   EXPECT_THAT(lineWith(r.out, "last"), HasSubstr("not run: did not fit into 2 s"));
   EXPECT_THAT(r.out, HasSubstr("1 did not fit into 2 s (--limit gives more)"));
+  const auto calls = program_.text("calls");
+  EXPECT_LT(calls.find("zzz"), calls.find("--variant second")) << "every program's first before any second";
+  EXPECT_LT(calls.find("--variant second"), calls.find("aaa"));
 }
 
 TEST_F(KernelsTest, WithoutAGpuItIsImpossibleAndNothingIsWritten) {

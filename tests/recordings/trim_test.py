@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "scripts/gpu"))
 import trim_recording  # noqa: E402
 
 MOST_BYTES = 60_000
-WARPMETER = sys.argv.pop() if len(sys.argv) > 1 else "warpmeter"
+WARPMETER = str(pathlib.Path(sys.argv.pop()).resolve()) if len(sys.argv) > 1 else "warpmeter"
 
 
 def kernel_of(file):
@@ -96,6 +96,42 @@ class Trimmed(unittest.TestCase):
         numbers = [3, 200, 1, 70_000, 5, 6, 2, 9]  # two columns of four
         end, samples, data = trim_recording.first_samples(1000, 4, trim_recording.packed(numbers), 2)
         self.assertEqual((end, samples, trim_recording.unpacked(data)), (1203, 2, [3, 200, 5, 6]))
+
+    def test_record_references_writes_small_files_and_finds_wrong_descriptions(self):
+        """With a warpmeter that "records" by copying a recording: the rest is the real one."""
+        folder = pathlib.Path(self.folder.name)
+        whole, _, _ = self.both(ROOT / "tests/data/counters/copy.vector.wm.sqlite.gz")
+        (folder / "bin").mkdir()
+        (folder / "bin/warpmeter").write_text(FAKE.format(real=WARPMETER, recording=whole))
+        (folder / "bin/warpmeter").chmod(0o755)
+        done = subprocess.run([sys.executable, ROOT / "scripts/gpu/record_references.py", folder / "results", "--prefix",
+                               folder], capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("PASS  copy.vector: bound: expected dram, is dram", done.stdout)
+        self.assertIn("PASS  copy.vector: limiter", done.stdout)
+        self.assertIn("FAIL  copy.wrong: bound: expected fp32, is dram", done.stdout)
+        self.assertIn("FAIL  copy.wrong: limiter: expected grid, is warps, registers", done.stdout)
+        self.assertIn("FAIL  copy.broken: record", done.stdout)
+        files = sorted((folder / "results/kernels").iterdir())
+        self.assertEqual([file.name for file in files], ["copy.vector.wm.sqlite", "copy.wrong.wm.sqlite"])
+        self.assertLess(sum(file.stat().st_size for file in files), 2 * MOST_BYTES)
+
+
+FAKE = '''#!/usr/bin/env python3
+import json, os, shutil, sys
+words = sys.argv[1:]
+if words[0] == "record":
+    if "broken" in words or words[words.index("--") + 1:][-2:] != ["--seconds", "2"]:
+        sys.exit("warpmeter: no")
+    shutil.copy("{recording}", words[words.index("-o") + 1])
+elif words[0] == "kernels":
+    variants = [dict(name=n, bound=b, limiter=l) for n, b, l in
+                (("vector", "dram", "warps"), ("wrong", "fp32", "grid"), ("broken", "dram", "warps"))]
+    print(json.dumps(dict(programs=[dict(name="copy", kernels=["copyVectorKernel"], variants=variants,
+                                         options=[dict(name="--seconds")])])))
+else:
+    os.execv("{real}", ["{real}", *words])
+'''
 
 
 if __name__ == "__main__":
