@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records every variant of every bundled program with sampled counters, as small files for tests/data/kernels.
 
-usage: record_references.py [RESULTS] [--prefix FOLDER] [--to FOLDER] [--only NAME,..] [--seconds S] [--limit S]
+usage: record_references.py [RESULTS] [--prefix FOLDER] [--to FOLDER] [--only NAME,..] [--part I/N] [--seconds S]
+                            [--limit S] [--bytes N]
 
 Writes PROGRAM.VARIANT.wm.sqlite (at most --bytes each) into --to (default RESULTS/kernels) and prints what each variant
 says of itself beside what the trimmed recording shows. A difference is a FAIL: either the program's --describe or the
@@ -81,10 +82,14 @@ def main():
     parser = gpu_results.arguments(__doc__.splitlines()[0])
     parser.add_argument("--to", help="folder for the files (RESULTS/kernels)")
     parser.add_argument("--only", help="programs or PROGRAM.VARIANT, separated by commas")
+    parser.add_argument("--part", default="1/1", help="I/N: every N-th variant, from the I-th on")
     parser.add_argument("--seconds", type=int, default=2, help="GPU time of each run: the pipes are sampled seldom")
     parser.add_argument("--limit", type=float, default=540, help="record nothing more after this many seconds")
     parser.add_argument("--bytes", type=int, default=52_000, help="size of each file")
     given = parser.parse_args()
+    part, parts = (int(number) for number in given.part.split("/"))
+    if not 1 <= part <= parts:
+        parser.error(f"--part {given.part}: I is from 1 to N")
     tools = gpu_results.Tools(given.prefix)
     results = gpu_results.Results(given.results, "record_references")
     folder = pathlib.Path(given.to) if given.to else results.folder / "kernels"
@@ -92,17 +97,16 @@ def main():
     only = set(given.only.split(",")) if given.only else None
     started = time.monotonic()
     listed = gpu_results.run([tools.warpmeter, "kernels", "list", "--json"], 60)
+    wanted = [(f"{program['name']}.{variant['name']}", program, variant)
+              for program in json.loads(listed.stdout)["programs"] for variant in program["variants"]]
+    wanted = [job for job in wanted if not only or job[0] in only or job[1]["name"] in only]
     rows = []
-    for program in json.loads(listed.stdout)["programs"]:
-        for variant in program["variants"]:
-            name = f"{program['name']}.{variant['name']}"
-            if only and name not in only and program["name"] not in only:
-                continue
-            if time.monotonic() - started > given.limit:
-                results.skip(name, "out of time")
-                continue
-            row = results.step(name, record, results, tools, program, variant, folder, given)
-            rows += [row] if row else []
+    for name, program, variant in wanted[part - 1::parts]:
+        if time.monotonic() - started > given.limit:
+            results.skip(name, "out of time")
+            continue
+        row = results.step(name, record, results, tools, program, variant, folder, given)
+        rows += [row] if row else []
     table(results, rows)
     results.figure("total", sum(row["bytes"] for row in rows), "bytes")
     results.figures["rows"] = rows
