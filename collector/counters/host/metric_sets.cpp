@@ -111,7 +111,7 @@ class Builder {
     };
     for (const Wish* wish : left_) add(*wish);
     for (const Wish& wish : wishes()) {
-      if (!wish.core && (!wish.apart || links_)) add(wish);
+      if (!wish.core && (links_ || wish.what != kNvlinkWish)) add(wish);
     }
     for (MetricGroup& group : made) {
       group.sets.front().weight = 2;  // the tensor and other pipes: what bounds most kernels

@@ -23,11 +23,13 @@ struct Alternative {
   std::size_t count() const { return metrics[1].name.empty() ? 1 : metrics[2].name.empty() ? 2 : 3; }
 };
 
+inline constexpr std::string_view kNvlinkWish = "NVLink";
+
 struct Wish {
   std::string_view what;
   bool core;   // of every recording's first group
   bool fine;   // has a place in a small group for short kernels
-  bool apart;  // NVLink: where no link is up its counters silence everything that is counted beside them
+  bool apart;  // in a group of its own, see kWishes
   std::span<const Alternative>
       names;  // the first that the chip can count beside occupancy; else beside cycles alone
 };

@@ -318,7 +318,7 @@ TEST(GpuSampler, BurstWithoutSamplesIsAHole) {
 
 TEST(GpuSampler, ASetThatPoisonsItsSessionIsGivenUpAndTheOthersGoOn) {
   Simulated s;
-  s.device.poison = "pcie__write_bytes.sum";
+  s.device.poison = "sm__issue_active.sum";
   s.run(20 * kSecond);
   std::size_t empty = 0;
   std::set<std::string> afterwards;  // sets of the poisoned configuration that go on

@@ -198,7 +198,7 @@ TEST_F(RealCupti, SecondGroupOfH200HoldsPipesAndCaches) {
   const auto groups = buildGroups(host);
   ASSERT_GE(groups.size(), 2u);
   for (const char* part : {"pipe_tensor", "pipe_fma", "pipe_fp64", "pipe_alu", "lts__t_sectors_lookup_hit",
-                           "l1tex__data_pipe", "pcie__read_bytes"}) {
+                           "l1tex__data_pipe"}) {
     EXPECT_TRUE(std::ranges::any_of(groups[1].sets, [&](const MetricSet& s) {
       return std::ranges::any_of(s.columns,
                                  [&](const MetricColumn& c) { return c.name.find(part) != c.name.npos; });
@@ -206,8 +206,8 @@ TEST_F(RealCupti, SecondGroupOfH200HoldsPipesAndCaches) {
   }
 }
 
-// Where no link is up its counters silence what is counted with them.
-TEST_F(RealCupti, NvlinkIsCountedApartAndOnlyWhereThereIsOne) {
+// They silence what is counted with them.
+TEST_F(RealCupti, LinksAreCountedApartAndNvlinkOnlyWhereThereIsOne) {
   CuptiMetricHost host(*cupti_, "GH100");
   const auto counts = [](const MetricGroup& group, const char* part) {
     return std::ranges::any_of(group.asked(),
@@ -215,12 +215,13 @@ TEST_F(RealCupti, NvlinkIsCountedApartAndOnlyWhereThereIsOne) {
   };
   int groups = 0;
   for (const MetricGroup& group : buildGroups(host)) {
-    if (!counts(group, "nvlrx__bytes")) continue;
+    if (!counts(group, "nvlrx__bytes") && !counts(group, "pcie__read_bytes")) continue;
     ++groups;
-    EXPECT_FALSE(counts(group, "pcie__")) << testing::PrintToString(group.asked());
     EXPECT_EQ(group.sets.size(), 1u);
+    for (const char* other : {"inst_", "pipe_", "lts__", "l1tex__", "issue_"})
+      EXPECT_FALSE(counts(group, other)) << testing::PrintToString(group.asked());
   }
-  EXPECT_EQ(groups, 1);
+  EXPECT_EQ(groups, 2);
   for (const MetricGroup& group : buildGroups(host, false)) EXPECT_FALSE(counts(group, "nvl"));
 }
 
