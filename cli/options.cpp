@@ -59,7 +59,7 @@ constexpr OptionSpec kOptions[] = {
      "exact: basic = occupancy, DRAM, instructions, pipes, issue, L2, L1; full = also stall reasons and more, at about four "
      "times the cost",
      kRecord},
-    {Opt::pcPeriod, "--pc-period", 0, whole, "N", "", "", "CUPTI's choice",
+    {Opt::pcPeriod, "--pc-period", 0, whole, "N", "", "", "18",
      "pc: a sample every 2^N cycles, 5 to 31; a smaller N gives more samples and costs more; without effect on Blackwell",
      kRecord},
     {Opt::samplerCpu, "--sampler-cpu", 0, cores, "CORES", "", "WARPMETER_SAMPLER_CPU", "0.5",

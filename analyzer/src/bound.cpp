@@ -148,6 +148,17 @@ std::string unmeasuredOf(const KernelBound& out) {
   return names;
 }
 
+// A unit that few instructions can keep busy, with counters that were not read while this kernel ran: why
+// not. Those that the chip has not, or that a recording does not ask for, are merely named.
+std::optional<Reason> unread(const KernelBound& out) {
+  for (const UnitShare& s : out.shares) {
+    const bool hidden =
+        s.unit == Bound::l2 || s.unit == Bound::l1 || s.unit == Bound::tensor || s.unit == Bound::fp64;
+    if (hidden && s.pct.reason && !isOfRun(*s.pct.reason)) return s.pct.reason;
+  }
+  return std::nullopt;
+}
+
 void boundByUnit(KernelBound& out, const Ranking& r, const std::optional<Ceilings>& ceilings,
                  const BoundLimits& limits) {
   out.bound = r.first->unit;
@@ -216,7 +227,7 @@ KernelBound boundOf(const KernelCounters& counters, const LaunchShape& shape,
     boundByUnit(out, ranking, ceilings, limits);
   } else if (tooShort(shape, limits) || (measured && gridTooSmall(shape, limits))) {
     boundByLaunch(out, ranking, shape, limits);
-  } else if (ranking.first && has(Bound::dram) && has(Bound::issue)) {
+  } else if (ranking.first && has(Bound::dram) && has(Bound::issue) && !unread(out)) {
     boundByLatency(out, ranking, counters, limits);
   } else {
     // Without memory and issue slots nobody can say that nothing is busy.
@@ -227,6 +238,8 @@ KernelBound boundOf(const KernelCounters& counters, const LaunchShape& shape,
         out.reason = s.pct.reason;
         break;
       }
+    if (const auto why = unread(out); why && ranking.first && has(Bound::dram) && has(Bound::issue))
+      out.reason = why;
   }
   return out;
 }

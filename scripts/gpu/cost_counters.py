@@ -22,7 +22,7 @@ import gpu_results
 WORK = {
     "GPU-bound (fma fp32)": ["fma", "--variant", "fp32", "--seconds", "1"],
     "GPU-bound (copy)": ["copy", "--variant", "vector", "--seconds", "1"],
-    "launch-bound (empty)": ["empty", "--repetitions", "300000"],
+    "launch-bound (empty)": ["empty", "--repetitions", "100000"],
 }
 
 

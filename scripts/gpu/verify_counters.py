@@ -76,7 +76,9 @@ def ncu_kernels(file):
 
 def bare(name):
     """The function's identifier: ncu and CUPTI write templates and return types differently."""
-    head = name.replace("(anonymous namespace)", "").split("<")[0].split("(")[0].strip()
+    for inner in ("(anonymous namespace)::", "<unnamed>::"):
+        name = name.replace(inner, "")
+    head = name.split("<")[0].split("(")[0].strip()
     return head.split(" ")[-1].split("::")[-1]
 
 

@@ -23,8 +23,10 @@ import verify_exact
 PREFIX, TWIN = "smsp__pcsamp_warps_issue_stalled_", "_not_issued"
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = {  # variants that wait for different things, each with kernels long enough to be sampled
-    "copy.vector": ["copy", "--variant", "vector"], "fma.fp32": ["fma", "--variant", "fp32"],
-    "latency.one-warp": ["latency", "--variant", "one-warp"], "transpose.naive": ["transpose", "--variant", "naive"],
+    "copy.vector": ["copy", "--variant", "vector", "--seconds", "0", "--repetitions", "5000"],
+    "fma.fp32": ["fma", "--variant", "fp32", "--seconds", "0", "--repetitions", "1200"],
+    "latency.one-warp": ["latency", "--variant", "one-warp", "--seconds", "0", "--repetitions", "400"],
+    "transpose.naive": ["transpose", "--variant", "naive", "--seconds", "0", "--repetitions", "1500"],
 }
 # Samples a second and multiprocessor may differ between kernels that keep every scheduler busy by this factor.
 RATE_SPREAD = 1.5

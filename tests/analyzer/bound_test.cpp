@@ -265,6 +265,12 @@ TEST(Bound, NothingBusyIsSaidOnlyOfWhatWasMeasured) {
   EXPECT_EQ(b.bound, Bound::latency);
   EXPECT_EQ(b.confidence, Confidence::maybe);
   EXPECT_THAT(b.why, HasSubstr("not measured: L1 cache"));
+  // A tensor core takes few instructions: counters that the run had, but not while this kernel ran, prove nothing.
+  c.tensorPct = Metric::missing(Reason::tooFewSamples);
+  EXPECT_EQ(boundOf(c, kFull, calibrated()).bound, Bound::notMeasured);
+  EXPECT_EQ(boundOf(c, kFull, calibrated()).reason, Reason::tooFewSamples);
+  c.tensorPct = measured(10);
+  EXPECT_EQ(boundOf(c, kFull, calibrated()).bound, Bound::latency);
   c.issuePct = Metric::missing(Reason::tooFewSamples);
   EXPECT_EQ(boundOf(c, kFull, calibrated()).bound, Bound::notMeasured);
   EXPECT_EQ(boundOf(c, kFull, calibrated()).reason, Reason::tooFewSamples);

@@ -142,10 +142,8 @@ bool PcSession::configure(StepFailure& failure) noexcept {
     const std::uint32_t mib = host_->bufferMiB != 0 ? host_->bufferMiB : kPcBufferMiB;
     add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE)
         .hardwareBufferSizeData.hardwareBufferSize = std::size_t{mib} << 20;
-    if (host_->period != wire::kPcAutoPeriod) {
-      add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD).samplingPeriodData.samplingPeriod =
-          host_->period;
-    }
+    add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD).samplingPeriodData.samplingPeriod =
+        host_->period == wire::kPcAutoPeriod ? wire::kPcUsualPeriod : host_->period;
   }
   WARPMETER_PC_PARAMS(CUpti_PCSamplingConfigurationInfo, configuration);
   configuration.numAttributes = used;

@@ -46,23 +46,34 @@ class Texts {
   std::map<std::string, std::uint32_t> places_;
 };
 
+// What came of all questions: no answer at all needs a word why.
+struct Tally {
+  std::uint64_t found = 0, failed = 0;
+  CUptiResult failure = CUPTI_SUCCESS;  // the first
+};
+
 wire::LineAnswer answer(const Cupti& cupti, const std::vector<char>& image, const char* function,
-                        std::uint64_t offset, Texts& texts) {
+                        std::uint64_t offset, Texts& texts, Tally& tally) {
   CUpti_GetSassToSourceCorrelationParams params{};
   params.size = CUpti_GetSassToSourceCorrelationParamsSize;
   params.cubin = image.data();
   params.cubinSize = image.size();
   params.functionName = function;
   params.pcOffset = offset;
-  if (cupti.cuptiGetSassToSourceCorrelation(&params) != CUPTI_SUCCESS) return {0, 0};
+  if (const CUptiResult result = cupti.cuptiGetSassToSourceCorrelation(&params); result != CUPTI_SUCCESS) {
+    if (tally.failed++ == 0) tally.failure = result;
+    return {0, 0};
+  }
   const std::string path = pathOf(params.dirName, params.fileName);
   std::free(params.dirName);
   std::free(params.fileName);
-  return path.empty() || params.lineNumber == 0 ? wire::LineAnswer{0, 0}
-                                                : wire::LineAnswer{params.lineNumber, texts.place(path)};
+  if (path.empty() || params.lineNumber == 0) return {0, 0};
+  ++tally.found;
+  return {params.lineNumber, texts.place(path)};
 }
 
 int answerRequests(const Cupti& cupti) {
+  Tally tally;
   wire::LineRequest request{};
   while (readExactly(&request, sizeof request)) {
     if (request.magic != wire::kLineRequestMagic || request.queries > wire::kMaxLineQueries ||
@@ -81,7 +92,7 @@ int answerRequests(const Cupti& cupti) {
     std::vector<wire::LineAnswer> answers;
     for (const wire::LineQuery& query : queries) {
       if (query.function >= names.size()) return kUsage;
-      answers.push_back(answer(cupti, image, names.data() + query.function, query.pcOffset, texts));
+      answers.push_back(answer(cupti, image, names.data() + query.function, query.pcOffset, texts, tally));
     }
     const wire::LineReply reply{wire::kLineReplyMagic, request.queries, texts.all().size(), request.tag};
     writeAll(&reply, sizeof reply);
@@ -89,7 +100,10 @@ int answerRequests(const Cupti& cupti) {
     writeAll(texts.all().data(), texts.all().size());
     if (std::fflush(stdout) != 0) return 1;
   }
-  return 0;
+  if (tally.found > 0 || tally.failed == 0) return 0;
+  fmt::print(stderr, "not_recorded cuptiGetSassToSourceCorrelation answered {} to all of {} questions\n",
+             static_cast<int>(tally.failure), tally.failed);
+  return 1;
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ TEST(Pc, EverySampleArrives) {
   EXPECT_EQ(seen.sum.otherKernels, 2000u);
   EXPECT_EQ(seen.sum.dropped, 0u);
   EXPECT_EQ(seen.sum.lost, 0u);
-  EXPECT_EQ(seen.sum.periodLog2, fake::kPcDefaultPeriod);
+  EXPECT_EQ(seen.sum.periodLog2, wire::kPcUsualPeriod);
   EXPECT_STREQ(seen.sum.chip, "GH100");
   EXPECT_EQ(seen.sum.setups, 1u);
   EXPECT_EQ(seen.sum.names, 2u);  // CUPTI hands out the same pointers again and again

@@ -81,7 +81,7 @@ TEST(PcProcess, SamplesArriveAsRows) {
   EXPECT_STREQ(summary->counters, "pc");
   EXPECT_EQ(summary->complete, 1u);
   EXPECT_THAT(file.session.countersText,
-              HasSubstr("PC sampling: 10000 samples in 2 functions, one every 4096 cycles"));
+              HasSubstr("PC sampling: 10000 samples in 2 functions, one every 262144 cycles"));
   EXPECT_THAT(file.session.countersText, HasSubstr("no source lines"));
   const PcFile found(recorder.output());
   EXPECT_EQ(samplesOf(found.samples), expected(1000));
@@ -95,7 +95,7 @@ TEST(PcProcess, SamplesArriveAsRows) {
   }
   ASSERT_EQ(found.runs.size(), 1u);
   EXPECT_EQ(found.runs[0].chip, "GH100");
-  EXPECT_EQ(found.runs[0].periodCycles, 4096);
+  EXPECT_EQ(found.runs[0].periodCycles, 262144);
   EXPECT_EQ(found.runs[0].samples, 11000);
   EXPECT_EQ(found.runs[0].otherKernels, 1000);
   EXPECT_EQ(found.runs[0].dropped, 0);

@@ -15,7 +15,10 @@
 namespace warpmeter::wire {
 
 inline constexpr std::uint32_t kPcChipBytes = 32;
-inline constexpr std::uint32_t kPcAutoPeriod = 1;  // of Options: CUPTI chooses; else 5 to 31
+// Of Options: 5 to 31, or kPcAutoPeriod: kPcUsualPeriod where a period may be set, else CUPTI's own. CUPTI's
+// on an H200 is 11, at which its buffers are full within 0.2 s; at 18 each SM gave one sample a period and
+// nothing was lost.
+inline constexpr std::uint32_t kPcAutoPeriod = 1, kPcUsualPeriod = 18;
 inline constexpr std::uint32_t kPcLeastPeriod = 5, kPcMostPeriod = 31;
 
 // CUPTI counts each reason twice: "..._long_scoreboard" is all samples of warps that waited so, and
