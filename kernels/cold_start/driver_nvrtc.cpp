@@ -27,6 +27,8 @@ extern "C" __global__ void stencilKernel(long long n, const float* x, float* y) 
   const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i > 0 && i < n - 1) {
     y[i] = 0.25f * x[i - 1] + 0.5f * x[i] + 0.25f * x[i + 1];
+  } else if (i < n) {
+    y[i] = x[i];  // the ends, which have one neighbour
   }
 }
 )";
@@ -75,8 +77,9 @@ CUfunction loadKernel(const DriverApi& cuda, const std::string& variant, const s
 }
 
 void checkStencil(const std::vector<float>& x, const std::vector<float>& y) {
-  for (std::size_t i = 1; i + 1 < x.size(); ++i) {
-    const double expected = 0.25 * x[i - 1] + 0.5 * x[i] + 0.25 * x[i + 1];
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool end = i == 0 || i + 1 == x.size();
+    const double expected = end ? x[i] : 0.25 * x[i - 1] + 0.5 * x[i] + 0.25 * x[i + 1];
     if (!(std::abs(y[i] - expected) <= 0x1p-22)) {  // three roundings of values below 1
       throw Failure{kExitFailed, "y[" + std::to_string(i) + "] is " + std::to_string(y[i]) + ", not " +
                                      std::to_string(expected)};
@@ -151,7 +154,7 @@ void driverNvrtc(Run& run) {
     run.report.copy({"d2h", "pageable", bytes});
     checkStencil(x, y);
     run.nvtx.mark("checked");
-    run.report.checked(n - 2, "double precision");
+    run.report.checked(n, "double precision");
   }
 
   Phase phase(run.nvtx, "measure");

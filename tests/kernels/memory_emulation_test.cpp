@@ -35,7 +35,7 @@ TEST_P(MemoryEmulation, CopyStrided) {
   for (const auto& [stride, offset] : {std::pair{1, 0}, {1, 3}, {8, 0}, {33, 0}}) {
     const std::int64_t n = (1000 - offset + stride - 1) / stride;
     auto to = withMargin<unsigned>(n);
-    emulated::launch(blocksOf(n, 64), 64,
+    emulated::launch(blocksOf(n, 64 * kWordsPerThread), 64,
                      [&] { copyStridedKernel(n, stride, offset, from.data(), to.data()); });
     for (std::int64_t i = 0; i < n; ++i) {
       ASSERT_EQ(to[i], from[i * stride + offset]) << i << " of stride " << stride << ", offset " << offset;
