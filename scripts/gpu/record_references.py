@@ -10,6 +10,7 @@ says of itself beside what the trimmed recording shows. A difference is a FAIL: 
 analysis is wrong. tests/recordings compares the same without a GPU. Needs a GPU and permission for its counters.
 """
 
+import concurrent.futures
 import json
 import pathlib
 import sys
@@ -20,6 +21,7 @@ import gpu_results
 import trim_recording
 
 EACH_S = 40  # a recording that takes longer is stopped
+TRIMMERS = 6  # at once, beside the recordings
 
 
 def command_of(tools, program, variant, seconds):
@@ -48,17 +50,24 @@ def shown(tools, file, program):
     return bound["id"], bound["confidence"], limiters, bound["why"] or bound["reason"]
 
 
-def record(results, tools, program, variant, folder, given):
-    name = f"{program['name']}.{variant['name']}"
-    with tempfile.TemporaryDirectory() as scratch:
-        whole = pathlib.Path(scratch) / f"{name}.wm.sqlite"
-        done = tools.record(whole, command_of(tools, program, variant, given.seconds), EACH_S, ["--counters", "sample"],
-                            gpu_results.environment())
-        if not results.check(done.rc == 0, f"{name}: record", f"{done.seconds:.1f} s; {done.last_line()[-160:]}"):
-            return None
-        size, launches, before = trim_recording.trim(whole, folder / whole.name, given.bytes)
-        whole_bound = shown(tools, whole, program)[0]
-    bound, confidence, limiters, why = shown(tools, folder / f"{name}.wm.sqlite", program)
+def record(results, tools, name, program, variant, whole, given):
+    """One variant after the other: nothing else may run on the GPU."""
+    done = tools.record(whole, command_of(tools, program, variant, given.seconds), EACH_S,
+                        ["--counters", "sample", "--sampler-cpu", str(given.sampler_cpu)], gpu_results.environment())
+    return results.check(done.rc == 0, f"{name}: record", f"{done.seconds:.1f} s; {done.last_line()[-160:]}")
+
+
+def trimmed(tools, program, whole, folder, given):
+    """Needs no GPU, so it runs beside the next recordings: (bound of the whole file, what trimming left, what that shows)."""
+    bound = shown(tools, whole, program)[0]
+    cut = trim_recording.trim(whole, folder / whole.name, given.bytes)
+    whole.unlink()
+    return bound, cut, shown(tools, folder / whole.name, program)
+
+
+def compare(results, name, variant, whole_bound, cut, seen):
+    size, launches, before = cut
+    bound, confidence, limiters, why = seen
     results.check(bound == whole_bound, f"{name}: trimming keeps the bound", f"{whole_bound} to {bound}")
     if variant.get("bound"):
         results.check(bound == variant["bound"], f"{name}: bound", f"expected {variant['bound']}, is {bound}; {why}")
@@ -84,6 +93,7 @@ def main():
     parser.add_argument("--only", help="programs or PROGRAM.VARIANT, separated by commas")
     parser.add_argument("--part", default="1/1", help="I/N: every N-th variant, from the I-th on")
     parser.add_argument("--seconds", type=int, default=2, help="GPU time of each run: the pipes are sampled seldom")
+    parser.add_argument("--sampler-cpu", type=float, default=2, help="cores for the sampler: more samples in less time")
     parser.add_argument("--limit", type=float, default=540, help="record nothing more after this many seconds")
     parser.add_argument("--bytes", type=int, default=52_000, help="size of each file")
     given = parser.parse_args()
@@ -100,13 +110,18 @@ def main():
     wanted = [(f"{program['name']}.{variant['name']}", program, variant)
               for program in json.loads(listed.stdout)["programs"] for variant in program["variants"]]
     wanted = [job for job in wanted if not only or job[0] in only or job[1]["name"] in only]
-    rows = []
-    for name, program, variant in wanted[part - 1::parts]:
-        if time.monotonic() - started > given.limit:
-            results.skip(name, "out of time")
-            continue
-        row = results.step(name, record, results, tools, program, variant, folder, given)
-        rows += [row] if row else []
+    rows, jobs = [], []
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(TRIMMERS) as pool:
+        for name, program, variant in wanted[part - 1::parts]:
+            if time.monotonic() - started > given.limit:
+                results.skip(name, "out of time")
+                continue
+            whole = pathlib.Path(scratch) / f"{name}.wm.sqlite"
+            if results.step(name, record, results, tools, name, program, variant, whole, given):
+                jobs.append((name, variant, pool.submit(trimmed, tools, program, whole, folder, given)))
+        for name, variant, job in jobs:
+            row = results.step(name, lambda: compare(results, name, variant, *job.result()))
+            rows += [row] if row else []
     table(results, rows)
     results.figure("total", sum(row["bytes"] for row in rows), "bytes")
     results.figures["rows"] = rows

@@ -15,7 +15,7 @@ namespace warpmeter::sampler {
 class GroupTurns {
  public:
   static constexpr double kChangeShare = 0.15;
-  static constexpr std::int64_t kFirstStayNs = 1'500'000'000;  // with the configuration before it
+  static constexpr std::int64_t kFirstStayNs = 1'000'000'000;  // with the configuration before it
   static constexpr std::int64_t kLeastStayNs = 1'000'000'000;
   static constexpr std::size_t kLeastBursts = 8;  // with work, of each set: some hundred samples
 

@@ -177,8 +177,8 @@ TEST(GroupTurns, StayUntilTheChangeIsSmall) {
   };
   turns.changed(0, 400 * kMs, 400 * kMs, 1);
   work(1);
-  EXPECT_FALSE(turns.over(1'099 * kMs));
-  EXPECT_TRUE(turns.over(1'100 * kMs));  // the first leaves early
+  EXPECT_FALSE(turns.over(599 * kMs));
+  EXPECT_TRUE(turns.over(600 * kMs));  // the first leaves early
   (void)turns.next({1, 1});
   turns.changed(2'000 * kMs, 300 * kMs, 300 * kMs, 3);
   work(3);
