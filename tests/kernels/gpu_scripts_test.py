@@ -57,6 +57,15 @@ if "--print-launches" in words:
 print(json.dumps(said))
 '''
 
+# What compute-sanitizer prints about NCCL, as far as the script reads it.
+NO_IMAGE = """========= COMPUTE-SANITIZER
+========= Program hit cudaErrorNoKernelImageForDevice (error 209) on CUDA API call to cudaFuncGetAttributes.
+=========     Saved host backtrace up to driver entry point at error
+=========         Host Frame: pncclCommInitAll [0x8be6b] in libnccl.so.2
+========= 
+  check                   passed: 16036 values
+========= ERROR SUMMARY: 1 error""".splitlines()
+
 SANITIZER = r'''#!/usr/bin/env python3
 import os, subprocess, sys
 assert sys.argv[1] == "--tool" and sys.argv[3] == "--error-exitcode"
@@ -232,6 +241,19 @@ class Scripts(unittest.TestCase):
                 ended = self.check_kernels("--sanitizer", "--only", "saxpy", broken=broken)
                 self.assertIn(wanted, ended.stdout)
                 self.assertEqual(ended.returncode, 1)
+
+    def test_only_the_named_reports_of_a_library_are_explained(self):
+        sys.path.insert(0, str(SCRIPTS))
+        self.addCleanup(sys.path.remove, str(SCRIPTS))
+        with unittest.mock.patch.object(sys, "dont_write_bytecode", True):
+            from kernels_check import explanation
+        case = "memcheck allreduce nccl"
+        self.assertIn("NCCL", explanation(case, NO_IMAGE))
+        self.assertIsNone(explanation("memcheck allreduce peer", NO_IMAGE))
+        another = ["========= Invalid __global__ read of size 4 bytes"]
+        self.assertIsNone(explanation(case, NO_IMAGE[:5] + another + NO_IMAGE[5:]))
+        self.assertIsNone(explanation(case, [line for line in NO_IMAGE if "passed" not in line]))
+        self.assertIsNone(explanation(case, NO_IMAGE[:1] + NO_IMAGE[5:]))
 
     def test_what_the_time_does_not_allow_is_skipped_aloud(self):
         ended = self.check_kernels("--limit", "0")
