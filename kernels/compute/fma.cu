@@ -175,6 +175,7 @@ void checkBits(Run& run, const std::vector<T>& x, const std::vector<T>& y, int s
 }
 
 // numbers: of T, that one instruction works on; ceiling of operations in a second, two for each multiply-add.
+// The two of Bits are an instruction each, so its ceiling is half of that.
 template <class T>
 void fmaRate(Run& run, int numbers, double Ceilings::*ceiling) {
   const auto steps = static_cast<int>(run.arguments["steps"]);
@@ -219,7 +220,7 @@ void fmaRate(Run& run, int numbers, double Ceilings::*ceiling) {
   const double launchNs = measure(run, "fmaKernel", launch);
   reportRate(run, "flopPerSec", "arithmetic",
              2e9 * numbers * kChains * static_cast<double>(n) * static_cast<double>(steps) / launchNs,
-             Unit::flopPerSec, deviceCeilings(run).*ceiling);
+             Unit::flopPerSec, deviceCeilings(run).*ceiling / (std::is_same_v<T, Bits> ? 2 : 1));
 }
 
 void fmaProgram(Run& run) {
