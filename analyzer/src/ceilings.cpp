@@ -31,11 +31,15 @@ struct ShippedCeilings {
 };
 constexpr std::array<ShippedCeilings, 1> kShipped{{{"H200", 4.26e12, 65.2e12, 33.4e12, 979e12}}};
 
+// Outside are no GPUs, but damaged files; an infinite rate too.
+constexpr double kLeastPerSec = 1e6, kMostPerSec = 1e18;
+bool plausible(double perSec) { return perSec >= kLeastPerSec && perSec <= kMostPerSec; }
+
 std::optional<Ceilings> measuredCeilings(std::span<const CeilingInfo> measured) {
   Ceilings out;
   bool any = false;
   for (const CeilingInfo& c : measured) {
-    if (c.source != "calibrated" || !(c.value > 0)) continue;
+    if (c.source != "calibrated" || !plausible(c.value)) continue;
     double* const to = c.kind == "dram"          ? &out.dramBytesPerSec
                        : c.kind == "fp32"        ? &out.fp32PerSec
                        : c.kind == "fp64"        ? &out.fp64PerSec
@@ -79,6 +83,8 @@ std::optional<Ceilings> theoreticalCeilings(const GpuInfo& gpu) {
       out.tensorBf16PerSec = chip.tensorBf16 * cycles;
     }
   }
+  for (double* rate : {&out.dramBytesPerSec, &out.fp32PerSec, &out.fp64PerSec, &out.tensorBf16PerSec})
+    if (!plausible(*rate)) *rate = 0;
   if (out.dramBytesPerSec <= 0 && out.fp32PerSec <= 0) return std::nullopt;
   out.source = CeilingSource::theoretical;
   out.from = "theoretical, from clocks and widths";

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace warpmeter::analyzer {
 namespace {
 
@@ -98,6 +100,19 @@ TEST(Ceilings, RowsThatSayNothingAreNotMeasurements) {
   const std::vector<CeilingInfo> rows{
       {0, "dram", 0, "calibrated"}, {0, "unheard-of", 5, "calibrated"}, {0, "dram", 9e12, "theoretical"}};
   EXPECT_EQ(ceilingsFrom(h200(), rows)->source, CeilingSource::theoretical);
+}
+
+TEST(Ceilings, RatesThatNoGpuHasAreNone) {
+  for (const double value : {std::numeric_limits<double>::infinity(), 1e-300, -4e12, 1.7e308}) {
+    const std::vector<CeilingInfo> rows{{0, "dram", value, "calibrated"}, {0, "fp32", value, "calibrated"}};
+    EXPECT_EQ(ceilingsFrom(h200(), rows)->source, CeilingSource::theoretical) << value;
+  }
+  GpuInfo g = h200();
+  g.memoryClockHz = std::numeric_limits<std::int64_t>::max();
+  const auto c = ceilingsFrom(g, {});
+  ASSERT_TRUE(c.has_value());
+  EXPECT_EQ(c->dramBytesPerSec, 0);
+  EXPECT_GT(c->fp32PerSec, 0);
 }
 
 TEST(Ceilings, AGpuThatIsNotDescribedHasNone) { EXPECT_FALSE(ceilingsFrom(GpuInfo{}, {}).has_value()); }
@@ -265,7 +280,8 @@ TEST(Bound, NothingBusyIsSaidOnlyOfWhatWasMeasured) {
   EXPECT_EQ(b.bound, Bound::latency);
   EXPECT_EQ(b.confidence, Confidence::maybe);
   EXPECT_THAT(b.why, HasSubstr("not measured: L1 cache"));
-  // A tensor core takes few instructions: counters that the run had, but not while this kernel ran, prove nothing.
+  // A tensor core takes few instructions: counters that the run had, but not while this kernel ran, prove
+  // nothing.
   c.tensorPct = Metric::missing(Reason::tooFewSamples);
   EXPECT_EQ(boundOf(c, kFull, calibrated()).bound, Bound::notMeasured);
   EXPECT_EQ(boundOf(c, kFull, calibrated()).reason, Reason::tooFewSamples);

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "src/counters/alone.h"
 #include "src/counters/interval.h"
 #include "src/counters/join_samples.h"
@@ -269,6 +271,30 @@ TEST(Counters, RangedLaunches) {
   EXPECT_EQ(*read.value, 4000);
   EXPECT_FALSE(read.low);
   EXPECT_FALSE(read.high);
+}
+
+TEST(Counters, NumbersThatCannotHaveBeenCountedAreLeftOutAndTold) {
+  const auto lossOf = [](const ProfileView& view) {
+    return view.losses().size() == 1 ? std::pair{view.losses()[0].kind, view.losses()[0].count}
+                                     : std::pair{std::string("none"), std::int64_t{0}};
+  };
+  for (const double bad : {-1000.0, 1.7e308}) {  // infinite ones: the writer refuses them
+    const auto view =
+        rangedView({ranged(1, 0, "sm__cycles_active.sum", 1000), ranged(1, 0, "sm__warps_active.sum", bad),
+                    ranged(2, 0, "dram__bytes_read.sum", bad)},
+                   10'000);
+    EXPECT_FALSE(must(summarizeCounters(view)).kernels[0].occupancyPct.value) << bad;
+    EXPECT_FALSE(must(summarizeCounters(view)).kernels[0].dramReadBytes.value) << bad;
+    EXPECT_EQ(lossOf(view), std::pair(std::string("implausible_counts"), std::int64_t{2})) << bad;
+  }
+  // One sample of 280 that says 2^62 or less than nothing: the others are as good as before.
+  for (const char* bad : {"4611686018427387904,32000,500", "1000,-5,500"}) {
+    const auto view = viewOf(kHead + everyHundred(70) + "kernel 1 a 7000us..7040us corr=99\n" +
+                             fmt::format("samples 1 7000us..7010us interval=10us values={}\n", bad));
+    EXPECT_NEAR(must(summarizeCounters(view)).kernels[0].occupancyPct.value.value_or(0), 50, 1e-3) << bad;
+    EXPECT_EQ(lossOf(view), std::pair(std::string("implausible_counts"), std::int64_t{1})) << bad;
+  }
+  EXPECT_EQ(lossOf(viewOf(kHead + everyHundred(70))).first, "none");
 }
 
 TEST(Counters, RangedValuesBelongToTheLaunchNotToWhatCuptiLaunchesBehindIt) {

@@ -133,6 +133,21 @@ TEST(Stalls, AFileThatKeptOnlyTheTwinIsNotCountedTwiceNorLost) {
   EXPECT_EQ(kernel(view, summary, "_Z4gemmPf").samples, 600);
 }
 
+TEST(Stalls, CountsThatCannotBeAreLeftOutAndTold) {
+  const auto view = viewOf(std::string(kRun) + kPcs +
+                           "pc 1 _Z4gemmPf 32 wait 4611686018427387904\npc 1 _Z4gemmPf 48 wait -5\n"
+                           "pcrun 1 0 period=1024 samples=1 dropped=9223372036854775807\n"
+                           "pcrun 2 0 period=1024 samples=1 other=-3 dropped=7\n"
+                           "pcrun 1 1 period=1024 samples=1 other=2 dropped=5\n");
+  const auto summary = must(summarizeStalls(view));
+  EXPECT_EQ(kernel(view, summary, "_Z4gemmPf").samples, 1000);
+  EXPECT_EQ(summary.dropped, 5);
+  EXPECT_EQ(summary.otherKernels, 2);
+  ASSERT_EQ(view.losses().size(), 1u);
+  EXPECT_EQ(view.losses()[0].kind, "implausible_counts");
+  EXPECT_EQ(view.losses()[0].count, 2);
+}
+
 TEST(Stalls, WithoutPcSamplesThereIsAReason) {
   const auto none = must(summarizeStalls(viewOf(kRun)));
   EXPECT_FALSE(none.any);

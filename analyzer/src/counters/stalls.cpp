@@ -128,19 +128,23 @@ Reason whyNone(const ProfileView& view) {
   return Reason::notRequested;
 }
 
+// More is a damaged file (a month of 10^8 a second is less), and would not add up within int64.
+bool plausible(std::int64_t samples) { return samples >= 0 && samples <= 1'000'000'000'000'000; }
+
 Result<void> addRuns(const ProfileView& view, StallSummary& out) {
   bool same = true;
   for (const ViewSource& s : view.sources()) {
     auto runs = s.reader->pcRuns();
     if (!runs) return runs.error();
     for (const PcRun& run : *runs) {
+      if (!plausible(run.dropped) || !plausible(run.otherKernels)) continue;
       out.dropped += run.dropped;
       out.otherKernels += run.otherKernels;
       if (!out.periodCycles) out.periodCycles = run.periodCycles;
       same = same && *out.periodCycles == run.periodCycles;
     }
   }
-  if (!same || (out.periodCycles && isNull(*out.periodCycles))) out.periodCycles.reset();
+  if (!same || (out.periodCycles && *out.periodCycles <= 0)) out.periodCycles.reset();
   return {};
 }
 

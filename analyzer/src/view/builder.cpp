@@ -176,14 +176,20 @@ void Builder::measureRange() {
 }
 
 void Builder::countImplausible() {
-  static constexpr std::string_view kKind = "implausible_row";
-  std::erase_if(data_->losses, [](const LossInfo& loss) { return loss.kind == kKind; });
-  if (data_->index.implausible == 0) return;
-  LossInfo loss;
-  loss.kind = kKind;
-  loss.why = "rows of the file hold times that cannot be: it is damaged or was changed";
-  loss.count = data_->index.implausible;
-  data_->losses.push_back(std::move(loss));
+  const auto tell = [&](std::string_view kind, std::string_view why, std::int64_t count) {
+    std::erase_if(data_->losses, [&](const LossInfo& loss) { return loss.kind == kind; });
+    if (count == 0) return;
+    LossInfo loss;
+    loss.kind = kind;
+    loss.why = why;
+    loss.count = count;
+    data_->losses.push_back(std::move(loss));
+  };
+  tell("implausible_row", "rows of the file hold times that cannot be: it is damaged or was changed",
+       data_->index.implausible);
+  tell("implausible_counts",
+       "samples or counters of the file hold times or numbers that cannot be: it is damaged or was changed",
+       data_->index.implausibleCounts);
 }
 
 std::shared_ptr<const ProfileView::Data> Builder::finish() {

@@ -29,6 +29,7 @@ struct LoaderIndex {
   std::vector<RowsRead> read;
   std::vector<std::int64_t> offsetNs;  // by source
   std::int64_t implausible = 0;        // rows left out, of all sources
+  std::int64_t implausibleCounts = 0;  // samples and values of counters left out, of all sources
 };
 
 // Where a process's correlation ids are found. monotonic: binary search on the lane itself.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampled series, values of single launches and samples of instructions. Read whole each time: rows of a growing file arrive in no
-// order.
+// Sampled series, values of single launches and samples of instructions. Read whole each time: rows of a
+// growing file arrive in no order.
 #include <algorithm>
 #include <map>
 
@@ -9,20 +9,38 @@
 namespace warpmeter::analyzer {
 namespace {
 
+// What can have been counted: a sampler keeps no more than a double counts up to (2^53), and no counter is
+// near 1e9 a nanosecond: operations of all tensor pipes of the largest GPU are 1e7.
+constexpr double kMostCounted = 9'007'199'254'740'992.0, kMostPerNs = 1e9;
+constexpr std::int64_t kMostPcSamples =
+    1'000'000'000'000;  // of one instruction: eleven days of a million a second
+
+bool plausible(double counted) { return counted >= 0 && counted <= kMostCounted; }  // not NaN
+
 struct GrowingSeries {
   SampleSeries out;
   std::vector<std::int64_t> start;
   std::vector<std::uint32_t> duration;
   std::vector<std::vector<float>> values;
   std::int64_t lastEndNs = INT64_MIN;
+  std::int64_t leftOut = 0;
+
+  bool canBeCounted(const SampleBatch& batch, std::size_t i, std::int64_t lengthNs) const {
+    const double most = std::min(kMostCounted, kMostPerNs * static_cast<double>(lengthNs));
+    return std::ranges::all_of(batch.values, [&](const std::vector<std::int64_t>& column) {
+      return column[i] >= 0 && static_cast<double>(column[i]) <= most;
+    });
+  }
 
   // A batch that begins before the last one ended cannot be: the part that does is left out.
   void add(const SampleBatch& batch, std::int64_t offsetNs) {
     std::int64_t from = batch.startNs + offsetNs;
     for (std::size_t i = 0; i < batch.samples(); ++i) {
       const std::int64_t to = batch.endNs[i] + offsetNs;
-      const bool plausible = from > -kLatestNs && to < kLatestNs && from >= lastEndNs && to > from;
-      if (plausible) {
+      const bool good = from > -kLatestNs && to < kLatestNs && from >= lastEndNs && to > from &&
+                        canBeCounted(batch, i, to - from);
+      leftOut += good ? 0 : 1;
+      if (good) {
         const std::int64_t length = to - from;
         if (length >= Spans::kOverflow) {
           out.overflow.emplace_back(static_cast<std::uint32_t>(start.size()), length);
@@ -51,6 +69,8 @@ Result<void> Builder::readCounters(const LoadOptions& options) {
   data_->samples.clear();
   data_->ranged.clear();
   data_->pcSamples.clear();
+  std::int64_t& leftOut = data_->index.implausibleCounts;
+  leftOut = 0;
   for (std::uint32_t source = 0; source < data_->sources.size(); ++source) {
     const ProfileReader& reader = *data_->sources[source].reader;
     auto sets = reader.sampleSets();
@@ -74,22 +94,29 @@ Result<void> Builder::readCounters(const LoadOptions& options) {
     };
     if (auto ok = reader.readSamples(visit, options.stop); !ok) return ok;
     for (auto& [id, s] : series) {
+      leftOut += s.leftOut;
       if (!s.start.empty()) data_->samples.push_back(s.finish());
     }
     auto ranged = reader.rangedValues();
     if (!ranged) return ranged.error();
     for (const RangedValue& v : *ranged) {
       if (isNull(v.globalPid) || isNull(v.correlationId)) continue;
+      if (!plausible(v.value)) {
+        ++leftOut;
+        continue;
+      }
       data_->ranged.push_back({processOf(source, v.globalPid), data_->names.intern(v.metric), v.correlationId,
                                v.configuration, v.value});
     }
     auto pcs = reader.pcSamples();
     if (!pcs) return pcs.error();
     for (const PcSamples& p : *pcs) {
-      if (p.samples <= 0) continue;
+      if (p.samples < 0 || p.samples > kMostPcSamples) ++leftOut;
+      if (p.samples <= 0 || p.samples > kMostPcSamples) continue;
       data_->pcSamples.push_back({isNull(p.globalPid) ? kNone : processOf(source, p.globalPid),
                                   data_->names.intern(p.function), data_->names.intern(p.stallReason),
-                                  p.file.empty() ? 0 : data_->names.intern(p.file), p.pcOffset, p.samples, p.line});
+                                  p.file.empty() ? 0 : data_->names.intern(p.file), p.pcOffset, p.samples,
+                                  p.line});
     }
     if (options.progress) {
       options.progress(kCountersFrom + (1 - kCountersFrom) * static_cast<double>(source + 1) /
