@@ -3,10 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 #include "cli/data_folder.h"
 
@@ -68,10 +65,9 @@ Result<std::vector<Calibration>> readCalibrations(const fs::path& file) {
   std::vector<Calibration> out;
   std::error_code error;
   if (file.empty() || !fs::exists(file, error)) return out;
-  std::ifstream in(file);
-  if (!in) return fileError(file, errno);
-  const std::string content{std::istreambuf_iterator<char>(in), {}};
-  const Json json = Json::parse(content, nullptr, false);
+  const auto content = contentOf(file);
+  if (!content) return content.error();
+  const Json json = Json::parse(*content, nullptr, false);
   const auto version = json.is_object() ? json.find("version") : json.end();
   if (!json.is_object() || textIn(json, "schema") != kSchema || version == json.end() || *version != 1)
     return Error{

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 
 #include "cli/environment.h"
 
@@ -28,6 +29,18 @@ fs::path dataFolder() {
 Error fileError(const fs::path& file, int number) {
   return {number == EACCES || number == EPERM || number == EROFS ? ErrorKind::noPermission : ErrorKind::io,
           fmt::format("{}: {}", file.string(), std::strerror(number))};
+}
+
+Result<std::string> contentOf(const fs::path& file) {
+  constexpr std::uintmax_t kMost = 16u << 20;
+  std::error_code error;
+  // Reading a folder throws, a FIFO waits for ever.
+  if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > kMost)
+    return Error{ErrorKind::foreign,
+                 fmt::format("{} is not a file that Warpmeter wrote; remove it", file.string())};
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return fileError(file, errno);
+  return std::string{std::istreambuf_iterator<char>(in), {}};
 }
 
 Result<void> replaceFile(const fs::path& file, const std::string& content) {

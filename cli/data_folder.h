@@ -15,6 +15,9 @@ std::filesystem::path dataFolder();
 // Errors: noPermission, io; with the file's name.
 Error fileError(const std::filesystem::path& file, int number);
 
+// Of a regular file of at most 16 MiB: these are written by us. Errors: as above, foreign.
+Result<std::string> contentOf(const std::filesystem::path& file);
+
 // The folder is made. Errors: as above; nothing is left behind.
 Result<void> replaceFile(const std::filesystem::path& file, const std::string& content);
 

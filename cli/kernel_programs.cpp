@@ -49,15 +49,31 @@ bool countsOperations(const analyzer::ReferenceResult& r) {
   return r.flopPerSec && (pipe || !r.bytesPerSec);
 }
 
+// A time in ns or a rate per second that can have been measured: above 0, below eleven days or 1e18 (a year's
+// best GPU does 1e16).
+constexpr double kMostNs = 1e15, kMostPerSec = 1e18;
+bool plausible(double value, double most) { return value > 0 && value <= most; }
+
+// nullopt and good = false where the program says what cannot be.
+std::optional<double> measuredIn(const Json& values, const char* key, double most, bool& good) {
+  const auto value = numberIn(values, key);
+  if (!value || plausible(*value, most)) return value;
+  good = false;
+  return std::nullopt;
+}
+
 // The program's answer, understood; false when it is none.
 bool takeAnswer(VariantRun& run, const std::string& out) {
   const auto json = Json::parse(out, nullptr, false);
   if (!json.is_object() || !json.contains("values") || !json["values"].is_object()) return false;
-  run.values = json["values"];
   auto& r = run.result;
-  r.launchNs = numberIn(run.values, "launchNs");
-  r.bytesPerSec = numberIn(run.values, "bandwidthBytesPerSec");
-  r.flopPerSec = numberIn(run.values, "flopPerSec");
+  bool good = true;
+  const auto& values = json["values"];
+  r.launchNs = measuredIn(values, "launchNs", kMostNs, good);
+  r.bytesPerSec = measuredIn(values, "bandwidthBytesPerSec", kMostPerSec, good);
+  r.flopPerSec = measuredIn(values, "flopPerSec", kMostPerSec, good);
+  if (!good) return false;
+  run.values = values;
   r.ownCeiling = numberIn(run.values, countsOperations(r) ? "ceilingFlopPerSec" : "ceilingBytesPerSec");
   for (const auto& notice : json.value("notices", Json::array()))
     if (notice.is_string() && run.reason.empty()) run.reason = harmless(notice.get<std::string>());
@@ -170,11 +186,15 @@ void measureVariant(VariantRun& run, const fs::path& program, const std::vector<
 }
 
 std::optional<double> timeNsOf(const VariantRun& run) {
+  const auto timeIn = [&](const char* key) {
+    const auto ns = numberIn(run.values, key);
+    return ns && plausible(*ns, kMostNs) ? ns : std::nullopt;
+  };
   for (const char* key : {"launchNs", "kernelNs", "laterLaunchNs", "elapsedNs"})
-    if (const auto ns = numberIn(run.values, key)) return ns;
+    if (const auto ns = timeIn(key)) return ns;
   if (run.values.is_object())
     for (const auto& [key, value] : run.values.items())
-      if (key.ends_with("Ns") && value.is_number()) return numberIn(run.values, key.c_str());
+      if (const auto ns = key.ends_with("Ns") ? timeIn(key.c_str()) : std::nullopt) return ns;
   return std::nullopt;
 }
 

@@ -86,12 +86,17 @@ int runKernelsList(const Arguments& arguments) {
     Json program;
   };
   std::vector<Entry> entries;
-  for (const auto& path : *all)
-    if (auto program = describeProgram(path); !program.is_null()) {
-      const auto group = groupOf(path.filename());
-      program["group"] = group.empty() ? Json(nullptr) : Json(group);
-      entries.push_back({group, std::move(program)});
+  for (const auto& path : *all) {
+    auto program = describeProgram(path);
+    if (program.is_null()) {
+      std::fprintf(stderr, "warpmeter: %s does not say what it is (--describe --json)\n",
+                   harmless(path.filename().string()).c_str());
+      continue;
     }
+    const auto group = groupOf(path.filename());
+    program["group"] = group.empty() ? Json(nullptr) : Json(group);
+    entries.push_back({group, std::move(program)});
+  }
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.group < b.group; });
   Json json = jsonFor("kernels");

@@ -38,7 +38,14 @@ std::vector<Job> jobsOf(const std::vector<std::filesystem::path>& programs) {
   std::vector<Job> jobs;
   for (const auto& path : programs) {
     const auto program = describeProgram(path);
-    if (program.is_null()) continue;
+    if (program.is_null()) {
+      Job& broken = jobs.emplace_back();
+      broken.program = path;
+      broken.run.result.program = path.filename();
+      broken.run.status = Status::failed;
+      broken.run.reason = "does not say what it is (--describe --json)";
+      continue;
+    }
     for (const auto& variant : program.value("variants", Json::array()))
       jobs.push_back({path, hasOption(program, "--seconds"), variantOf(program, variant)});
   }
@@ -85,6 +92,7 @@ void measureAll(std::vector<Job>& jobs, int gpu, double limitS) {
   const bool terminal = isatty(STDERR_FILENO) != 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
     auto& job = *order[i];
+    if (job.run.status == Status::failed) continue;  // it did not even describe itself
     const double passed = std::chrono::duration<double>(Clock::now() - begin).count();
     if (limitS - passed < kWorthS) {
       job.run.reason = fmt::format("did not fit into {:.0f} s", limitS);
@@ -200,7 +208,8 @@ int runKernelsSet(const Arguments& arguments) {
   const GpuInfo info = infoOf(*chosen.gpu);
   const auto file = referencesFile();
   // Before a minute is spent: whether the result can be kept.
-  if (auto kept = readReferences(file); !kept) return fail(kept.error(), Verb::kernelsRun);
+  const auto before = readReferences(file);
+  if (!before) return fail(before.error(), Verb::kernelsRun);
   const auto ceilings = analyzer::ceilingsFrom(info, calibratedCeilings(info.uuid));
   const double limitS = static_cast<double>(arguments.whole(Opt::limit).value_or(kLimitS));
 
@@ -214,6 +223,9 @@ int runKernelsSet(const Arguments& arguments) {
   for (const auto& job : jobs) {
     const auto& r = job.run.result;
     names.push_back(r.program + " " + r.variant);
+    for (const auto& gpu : *before)  // of a program that is broken now, all that it had
+      for (const auto& old : gpu.results)
+        if (r.variant.empty() && old.program == r.program) names.push_back(old.program + " " + old.variant);
     if (job.run.status == Status::measured && r.launchNs && (r.bytesPerSec || r.flopPerSec))
       references.results.push_back(r);
   }

@@ -29,12 +29,18 @@ struct Range {
   std::int64_t min = 0, max = 0, fallback = 0;
 };
 
+// Whatever a program says, within what a block can have.
+std::int64_t threadsIn(const Json& option, const char* key, int fallback) {
+  return static_cast<std::int64_t>(
+      std::clamp(numberIn(option, key).value_or(fallback), 0.0, double{kMostThreads} + 1));
+}
+
 // Of the program's --block; nullopt: it has none.
 std::optional<Range> blocksOf(const Json& program) {
   for (const auto& option : program.value("options", Json::array()))
     if (textIn(option, "name") == "--block")
-      return Range{option.value("min", std::int64_t{1}), option.value("max", std::int64_t{kMostThreads}),
-                   option.value("default", std::int64_t{0})};
+      return Range{threadsIn(option, "min", 1), threadsIn(option, "max", kMostThreads),
+                   threadsIn(option, "default", 0)};
   return std::nullopt;
 }
 

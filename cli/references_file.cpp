@@ -4,9 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 
 #include "cli/data_folder.h"
 #include "cli/installation.h"
@@ -20,7 +17,7 @@ constexpr const char* kSchema = "warpmeter.references";
 
 std::optional<double> rateIn(const Json& json, const char* key) {
   const auto value = numberIn(json, key);
-  return value && *value > 0 ? value : std::nullopt;
+  return value && *value > 0 && *value <= 1e18 ? value : std::nullopt;
 }
 
 Json toJson(const analyzer::ReferenceResult& r) {
@@ -84,10 +81,9 @@ Result<std::vector<GpuReferences>> readReferences(const fs::path& file) {
   std::vector<GpuReferences> out;
   std::error_code error;
   if (file.empty() || !fs::exists(file, error)) return out;
-  std::ifstream in(file);
-  if (!in) return fileError(file, errno);
-  const std::string content{std::istreambuf_iterator<char>(in), {}};
-  const Json json = Json::parse(content, nullptr, false);
+  const auto content = contentOf(file);
+  if (!content) return content.error();
+  const Json json = Json::parse(*content, nullptr, false);
   const auto version = json.is_object() ? json.find("version") : json.end();
   if (!json.is_object() || textIn(json, "schema") != kSchema || version == json.end() || *version != 1)
     return Error{

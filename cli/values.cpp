@@ -102,11 +102,11 @@ std::string complaintAbout(const OptionSpec& option, const std::string& value) {
       return value.empty() ? "a text" : "";
     case ValueKind::whole: {
       const auto v = parseNumber<std::int64_t>(value);
-      return v && *v >= 1 && *v <= 1'000'000'000 ? "" : "a whole number from 1 on";
+      return v && *v >= 1 && *v <= 1'000'000'000 ? "" : "a whole number from 1 to 1000000000";
     }
     case ValueKind::index: {
       const auto v = parseNumber<std::int64_t>(value);
-      return v && *v >= 0 && *v <= 1'000'000'000 ? "" : "a whole number from 0 on";
+      return v && *v >= 0 && *v <= 1'000'000'000 ? "" : "a whole number from 0 to 1000000000";
     }
     case ValueKind::bytes:
       if (const auto v = parseBytes(value)) return std::string(complaintAboutZero(option.id, static_cast<double>(*v)));

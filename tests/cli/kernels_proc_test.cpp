@@ -3,6 +3,7 @@
 // that names one GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -129,6 +130,60 @@ TEST_F(KernelsTest, RunAgainReplacesWhatItMeasuredAndForgetsWhatIsGone) {
   EXPECT_EQ(run({"run"}).exitCode(), 0);
   kept = readReferences(file());
   ASSERT_EQ(kept->front().results.size(), 1u);
+}
+
+TEST_F(KernelsTest, AProgramThatDoesNotDescribeItselfFailsAndKeepsWhatItHad) {
+  theSet();
+  (void)run({"run"});
+  const auto broken = program_.tree() / "lib/warpmeter/kernels/fma";
+  std::ofstream(broken) << "#!/bin/sh\nexit 127\n";
+  std::filesystem::remove(program_.tree() / "lib/warpmeter/kernels/copy");
+  const auto r = run({"run"});
+  EXPECT_EQ(r.exitCode(), 1);
+  EXPECT_THAT(lineWith(r.out, "fma"), HasSubstr("FAILED: does not say what it is"));
+  const auto kept = readReferences(file());
+  ASSERT_TRUE(kept);
+  ASSERT_EQ(kept->front().results.size(), 1u);
+  EXPECT_EQ(kept->front().results[0].program, "fma");
+  EXPECT_EQ(complaints("kernels_run", Json::parse(run({"run", "--json"}).out)), "");
+  EXPECT_THAT(run({"list"}).err, HasSubstr("warpmeter: fma does not say what it is"));
+}
+
+TEST_F(KernelsTest, AFolderOrAPipeInPlaceOfTheResultsIsOneLine) {
+  theSet();
+  const auto complains = [&] {
+    const auto r = run({"run"});
+    EXPECT_EQ(r.exitCode(), 2);
+    EXPECT_EQ(r.err, "warpmeter: " + file().string() + " is not a file that Warpmeter wrote; remove it\n");
+    EXPECT_EQ(program_.text("calls"), "") << "before anything ran";
+  };
+  std::filesystem::create_directories(file());
+  complains();
+  std::filesystem::remove(file());
+  ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
+  complains();
+}
+
+TEST_F(KernelsTest, NumbersThatCannotHaveBeenMeasuredAreNoAnswer) {
+  for (const char* values :
+       {"\"launchNs\":-1e5,\"bandwidthBytesPerSec\":1e12", "\"launchNs\":1e5,\"flopPerSec\":1e300",
+        "\"launchNs\":0", "\"launchNs\":18446744073709551615"}) {
+    kernel("fma", variant("fp32", "fp32"), "", answer(values));
+    const auto r = run({"run"});
+    EXPECT_EQ(r.exitCode(), 1) << values;
+    EXPECT_THAT(lineWith(r.out, "fma"), HasSubstr("FAILED: an answer that cannot be understood")) << values;
+  }
+  kernel("fma", variant("fp32", "fp32"), "", answer("\"warmupNs\":1e300"));
+  EXPECT_THAT(lineWith(run({"run"}).out, "fma"), HasSubstr("fp32        —     —  fp32"));
+}
+
+TEST_F(KernelsTest, TuneTakesAnyDescriptionOfABlockSize) {
+  for (const char* range : {R"("min":"a","max":[])", R"("min":9223372036854775807,"max":9223372036854775807)",
+                            R"("min":1e300,"max":-1e300)"}) {
+    kernel("saxpy", variant("fp32", "dram"),
+           std::string(R"({"name":"--block","default":"x","help":"h",)") + range + "}", "exit 2\n");
+    EXPECT_EQ(run({"tune", "saxpy"}).exitCode(), 2) << range;
+  }
 }
 
 TEST_F(KernelsTest, RunAsJsonFollowsItsSchema) {
