@@ -90,6 +90,9 @@ Ranking rankingOf(const std::vector<UnitShare>& shares, const BoundLimits& limit
   if (r.first && r.second && r.first->unit == Bound::l1 && isArithmetic(r.second->unit) &&
       valueOf(r.second) >= limits.boundPct && valueOf(r.second) >= valueOf(r.first) - limits.fedPct)
     std::swap(r.first, r.second);
+  if (r.first && r.second && r.first->unit == Bound::tensor && r.second->unit == Bound::fp32 &&
+      valueOf(r.second) >= valueOf(r.first) - limits.equalPct)
+    std::swap(r.first, r.second);
   return r;
 }
 
@@ -132,6 +135,9 @@ void setRoofline(KernelBound& out, const KernelCounters& c, const std::vector<Un
 
 bool gridTooSmall(const LaunchShape& shape, const BoundLimits& limits) {
   return shape.smCount > 0 && shape.busySms > 0 && shape.busySms * 100.0 < limits.filledPct * shape.smCount;
+}
+bool gridTiny(const LaunchShape& shape, const BoundLimits& limits) {
+  return shape.smCount > 0 && shape.busySms > 0 && shape.busySms * 100.0 < limits.tinyPct * shape.smCount;
 }
 bool tooShort(const LaunchShape& shape, const BoundLimits& limits) {
   return shape.medianNs > 0 && shape.medianNs < limits.shortNs;
@@ -225,7 +231,8 @@ KernelBound boundOf(const KernelCounters& counters, const LaunchShape& shape,
     out.reason = missing;
   } else if (ranking.first && valueOf(ranking.first) >= limits.boundPct) {
     boundByUnit(out, ranking, ceilings, limits);
-  } else if (tooShort(shape, limits) || (measured && gridTooSmall(shape, limits))) {
+  } else if (tooShort(shape, limits) || gridTiny(shape, limits) ||
+             (measured && gridTooSmall(shape, limits))) {
     boundByLaunch(out, ranking, shape, limits);
   } else if (ranking.first && has(Bound::dram) && has(Bound::issue) && !unread(out)) {
     boundByLatency(out, ranking, counters, limits);

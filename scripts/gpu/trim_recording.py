@@ -62,6 +62,11 @@ def first_samples(start, samples, data, wanted):
     return start + sum(head[0]), len(head[0]), packed(itertools.chain.from_iterable(head))
 
 
+def works(samples, data):
+    """Whether a batch saw work: its first counter is sm__cycles_active, the column behind the ends of the samples."""
+    return any(unpacked(data)[samples:2 * samples])
+
+
 def spread(items, wanted):
     """At most `wanted` of them, evenly from all."""
     if len(items) <= wanted:
@@ -79,7 +84,7 @@ def thin_samples(database, samples):
     for (set_id,) in database.execute("SELECT DISTINCT setId FROM WM_SAMPLE").fetchall():
         rows = database.execute("SELECT rowid, start, samples, data FROM WM_SAMPLE WHERE setId = ? ORDER BY start",
                                 (set_id,)).fetchall()
-        kept = spread(rows, BATCHES)
+        kept = spread([row for row in rows if works(row[2], row[3])] or rows, BATCHES)
         each = -(-samples // len(kept))
         drop = {row[0] for row in rows} - {row[0] for row in kept}
         database.executemany("DELETE FROM WM_SAMPLE WHERE rowid = ?", [(row,) for row in drop])

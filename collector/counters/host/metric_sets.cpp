@@ -35,33 +35,16 @@ bool startsWith(const MetricSet& set, std::initializer_list<std::string_view> ba
   return true;
 }
 
-// Adds the wish to the group: to its smallest set with that base which has room for it, else as a new set. An
-// unknown name fits nowhere.
+// Adds the wish to the group: to its set if that has this base and room for it, else as the set of an empty
+// group. An unknown name fits nowhere.
 bool place(MetricHost& host, MetricGroup& group, std::initializer_list<std::string_view> base,
-           const Alternative& alternative, std::size_t most, bool maySplit) {
+           const Alternative& alternative, std::size_t most) {
   MetricGroup with = group;
-  MetricSet* smallest = nullptr;
-  for (MetricSet& set : with.sets) {
-    if (!startsWith(set, base)) continue;
-    if (smallest == nullptr || set.columns.size() < smallest->columns.size()) smallest = &set;
-  }
-  if (smallest != nullptr) {
-    std::vector<MetricColumn> columns = smallest->columns;
-    append(columns, alternative);
-    if (columns.size() <= most) {
-      smallest->columns = std::move(columns);
-    } else {
-      smallest = nullptr;
-    }
-  }
-  if (smallest == nullptr) {
-    if (!maySplit && !group.sets.empty()) return false;
-    MetricSet set;
-    set.columns = columnsOf(base);
-    append(set.columns, alternative);
-    if (set.columns.size() > most) return false;
-    with.sets.push_back(std::move(set));
-  }
+  if (with.sets.empty()) with.sets.push_back({columnsOf(base)});
+  MetricSet& set = with.sets.front();
+  if (!startsWith(set, base)) return false;
+  append(set.columns, alternative);
+  if (set.columns.size() > most) return false;
   const std::vector<std::string> asked = with.asked();
   if (asked.size() > kGroupColumns || !host.fitsOnePass(asked)) return false;
   group = std::move(with);
@@ -79,7 +62,7 @@ class Builder {
       bool placed = false;
       for (const Alternative& alternative : wish.names) {
         placed = placed || place(host_, group, {kCyclesActive, kWarpsActive, kCyclesElapsed}, alternative,
-                                 kCoreColumns, false);
+                                 kCoreColumns);
       }
       if (group.sets.empty()) return {};
       if (!placed) left_.push_back(&wish);
@@ -101,7 +84,7 @@ class Builder {
         // Groups of leftovers do without occupancy: more of them fit together.
         for (std::size_t base = g == 0 ? 0 : 1; base < kBases.size(); ++base) {
           for (const Alternative& alternative : wish.names) {
-            if (!place(host_, made[g], kBases[base], alternative, kCoarseColumns, true)) continue;
+            if (!place(host_, made[g], kBases[base], alternative, kCoarseColumns)) continue;
             if (made.back().sets.empty()) made.pop_back();
             return;
           }
@@ -114,7 +97,6 @@ class Builder {
       if (!wish.core && (links_ || wish.what != kNvlinkWish)) add(wish);
     }
     for (MetricGroup& group : made) {
-      group.sets.front().weight = 2;  // the tensor and other pipes: what bounds most kernels
       group.fineWeight = group.coarseWeight = groups.size() == 1 ? 3 : 1;
       group.minIntervalNs = kBroadIntervalNs;
       groups.push_back(std::move(group));
@@ -129,10 +111,10 @@ class Builder {
       bool placed = false;
       const auto tryAt = [&](MetricGroup& group) {
         for (const Alternative& alternative : wish.names) {
-          placed = placed ||
-                   (made.size() == 1
-                        ? place(host_, group, {kCyclesActive, kWarpsActive}, alternative, kFineColumns, false)
-                        : place(host_, group, {kCyclesActive}, alternative, kFineColumns, false));
+          placed =
+              placed || (made.size() == 1
+                             ? place(host_, group, {kCyclesActive, kWarpsActive}, alternative, kFineColumns)
+                             : place(host_, group, {kCyclesActive}, alternative, kFineColumns));
         }
       };
       if (made.size() > 1) tryAt(made.back());

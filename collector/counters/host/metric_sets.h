@@ -18,14 +18,14 @@ struct MetricColumn {
   int factor = -1;
 };
 
-// What is decoded together. Each burst is read for one set.
+// What is decoded together.
 struct MetricSet {
   std::vector<MetricColumn> columns;
   int weight = 1;  // share of its group's bursts
 };
 
 // What the GPU counts together, in one pass: its hardware is set up for the counters of a group, which takes
-// 0.3 s. Decoding may leave counters out, so that a group with many of them is read set by set.
+// 0.3 s. Decoding may leave counters out, but see kCoarseColumns: a group has one set.
 struct MetricGroup {
   std::vector<MetricSet> sets;
   // Share of the time that the group gets, among programs of short and of longer kernels.
@@ -43,9 +43,11 @@ class MetricHost {
   virtual bool fitsOnePass(const std::vector<std::string>& asked) = 0;
 };
 
-inline constexpr std::size_t kFineColumns = 3;    // at most, for intervals below kCoreIntervalNs
-inline constexpr std::size_t kCoreColumns = 6;    // below kBroadIntervalNs
-inline constexpr std::size_t kCoarseColumns = 7;  // of a set: decoding costs grow faster than their number
+inline constexpr std::size_t kFineColumns = 3;  // at most, for intervals below kCoreIntervalNs
+inline constexpr std::size_t kCoreColumns = 6;  // below kBroadIntervalNs
+// One set a group: on an H200 the first burst that read another set of a configuration left the earlier ones
+// without values, mostly until the session was opened again.
+inline constexpr std::size_t kCoarseColumns = 12;
 inline constexpr std::size_t kGroupColumns = 20;  // what a sample takes in the hardware buffer has a limit
 inline constexpr std::int64_t kFineIntervalNs = 1000, kCoreIntervalNs = 2000, kBroadIntervalNs = 5000;
 

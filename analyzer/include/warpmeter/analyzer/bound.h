@@ -74,6 +74,8 @@ struct BoundLimits {
   double clearPct = 10;             // points between the first and the second unit; below they are equal
   double fedPct = 5;                // points that the L1 may be ahead of the arithmetic that it feeds
   double filledPct = 90;            // a grid that reaches fewer multiprocessors does not fill the GPU
+  double tinyPct = 10;              // a grid that reaches fewer multiprocessors bounds nothing else, sampled or not
+  double equalPct = 2;              // points: packed half precision keeps FP32 and tensor counters equally busy
   double shortNs = 3000;            // what one launch costs the host; kernels below are shorter than that
 };
 

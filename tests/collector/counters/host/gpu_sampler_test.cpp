@@ -46,7 +46,7 @@ struct Simulated {
 };
 
 constexpr const char* kCore = "dram__bytes_write.sum";
-constexpr const char* kPipes = "sm__pipe_alu_cycles_active.sum";
+constexpr const char* kPipesAndCaches = "sm__issue_active.sum";  // last of the simulated second group
 
 struct BudgetCase {
   double cores;
@@ -98,8 +98,7 @@ TEST(GpuSampler, ThreeSecondsGivePipesAndCachesToo) {
   const auto samples = s.samples(0, 3 * kSecond);
   for (const auto& [name, count] : samples) RecordProperty(name, static_cast<int>(count));
   EXPECT_GT(samples.at(kCore), 4'000u);
-  EXPECT_GT(samples.at(kPipes), 800u);
-  EXPECT_GT(samples.at("l1tex__data_pipe_lsu_wavefronts.sum"), 400u);
+  EXPECT_GT(samples.at(kPipesAndCaches), 1'200u);
   ASSERT_EQ(s.device.changes.size(), 2u);
   EXPECT_LT(s.device.changes[1].atNs, 1'600 * kMs);
 }
@@ -318,13 +317,13 @@ TEST(GpuSampler, BurstWithoutSamplesIsAHole) {
 
 TEST(GpuSampler, ASetThatPoisonsItsSessionIsGivenUpAndTheOthersGoOn) {
   Simulated s;
-  s.device.poison = "sm__issue_active.sum";
+  s.device.poison = "pcie__write_bytes.sum";
   s.run(20 * kSecond);
   std::size_t empty = 0;
-  std::set<std::string> afterwards;  // sets of the poisoned configuration that go on
+  std::set<std::string> afterwards;  // what goes on being read
   for (const auto& burst : s.device.bursts) {
     empty += burst.samples == 0;
-    if (empty == 2 && burst.samples > 0 && burst.counters > 6) afterwards.insert(burst.lastMetric);
+    if (empty == 2 && burst.samples > 0) afterwards.insert(burst.lastMetric);
   }
   EXPECT_EQ(empty, 2u);  // tried twice, then left out
   EXPECT_EQ(s.sink.of(SamplerKind::hole).size(), 2u);
