@@ -24,10 +24,16 @@ EACH_S = 40  # a recording that takes longer is stopped
 TRIMMERS = 6  # at once, beside the recordings
 
 
+# Programs that do not take --seconds, made long enough that the sampler sees them.
+LONGER = {"graph": ["--repetitions", "12000"], "graph_update": ["--repetitions", "6000"],
+          "graph_conditional": ["--repetitions", "3000"], "cold_start": ["--repetitions", "15000"],
+          "big_module": ["--repetitions", "15000"], "driver_nvrtc": ["--repetitions", "20000"], "streams": ["--rounds", "300"]}
+
+
 def command_of(tools, program, variant, seconds):
     options = {option["name"] for option in program["options"]}
     command = [tools.kernel(program["name"]), "--variant", variant["name"]]
-    return command + (["--seconds", str(seconds)] if "--seconds" in options else [])
+    return command + (["--seconds", str(seconds)] if "--seconds" in options else LONGER.get(program["name"], []))
 
 
 def main_kernel(report, kernels):
