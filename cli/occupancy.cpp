@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cli/exit_codes.h"
+#include "cli/occupancy_launches.h"
 #include "cli/occupancy_text.h"
 #include "cli/report.h"
 #include "cli/report_text.h"
@@ -38,15 +39,6 @@ const CommonGpu* commonGpu(int major, int minor) {
 
 Error usage(const std::string& text) {
   return Error{ErrorKind::usage, text + "; see 'warpmeter occupancy --help'"};
-}
-
-std::string launchLine(const analyzer::KernelResources& k) {
-  auto text = fmt::format("blocks of {}, {}, {} B static and {} B dynamic shared memory",
-                          counted(k.blockThreads, "thread"), counted(k.registersPerThread, "register"),
-                          analyzer::formatCount(k.staticShared), analyzer::formatCount(k.dynamicShared));
-  if (k.clusterBlocks > 1) text += fmt::format(", clusters of {}", k.clusterBlocks);
-  if (k.carveoutPct) text += fmt::format(", carve-out {} %", *k.carveoutPct);
-  return text;
 }
 
 // What every CUDA GPU allows in each direction.
@@ -120,7 +112,7 @@ int fromFile(const Arguments& a) {
     if (a.has(other))
       return fail(usage(fmt::format("{} and a file exclude each other", specOf(other).name)),
                   Verb::occupancy);
-  auto data = gatherReport(file, false);
+  auto data = gatherReport(file, false, knownMeasurements());
   if (!data) return fail(data.error(), Verb::occupancy);
   const auto matches = matchingFunctions(*data, a.text(Opt::kernel));
   if (matches.empty())
@@ -128,36 +120,13 @@ int fromFile(const Arguments& a) {
                  fmt::format("{} holds no kernel named like '{}'; warpmeter report {} --all lists them",
                              file.string(), a.text(Opt::kernel), shellQuoted(file.string()))},
                 Verb::occupancy);
-  const auto style = styleFor(STDOUT_FILENO);
-  Json json = jsonFor("occupancy");
-  json["launches"] = Json::array();
-  std::string text;
-  for (const auto index : matches) {
-    const auto& f = data->kernels.functions[index];
-    for (const auto& d : f.distinct) {
-      const auto& config = data->view.configs()[data->view.distinctKernels()[d.distinct].config];
-      auto device = analyzer::deviceOfDistinct(data->view, d.distinct);
-      const auto title =
-          style.line(style.heading(fmt::format("{} {}", harmless(f.shortName), shapeOf(config))));
-      if (!device || !d.occupancy) {
-        text += fmt::format("{}\n  occupancy: —, {}\n\n", title,
-                            harmless(device ? d.occupancyReason : device.error().message));
-        continue;
-      }
-      const auto kernel = analyzer::resourcesOf(config);
-      auto answer = occupancyAnswerJson(*device, kernel, *d.occupancy);
-      answer["name"] = f.shortName;
-      answer["launchCount"] = d.time.count + d.untimed;
-      json["launches"].push_back(std::move(answer));
-      if (&d == &f.distinct.front() || f.distinct.size() <= 3)
-        text += fmt::format("{}\ncc {}.{}: {}; {}\n\n{}\n", title, device->major, device->minor,
-                            launchLine(kernel), counted(d.time.count + d.untimed, "launch", "launches"),
-                            occupancyText(*device, kernel, *d.occupancy, style));
-    }
-    if (f.distinct.size() > 3)
-      text += fmt::format("{} more shapes of {}: --json\n", f.distinct.size() - 1, harmless(f.shortName));
+  if (a.has(Opt::json)) {
+    Json json = jsonFor("occupancy");
+    json["launches"] = launchesJson(*data, matches);
+    std::fputs(printed(json).c_str(), stdout);
+  } else {
+    std::fputs(launchesText(*data, matches, styleFor(STDOUT_FILENO)).c_str(), stdout);
   }
-  std::fputs((a.has(Opt::json) ? printed(json) : text).c_str(), stdout);
   return a.has(Opt::strict) && !data->run.quality.complete ? kIncomplete : kOk;
 }
 

@@ -124,14 +124,6 @@ std::string metricTable(const KernelCounters& counters, const Style& style) {
   return out;
 }
 
-std::string boundLine(const analyzer::KernelBound& bound) {
-  if (bound.bound == Bound::notMeasured)
-    return fmt::format("bound by: not measured, {}",
-                       analyzer::named(bound.reason.value_or(Reason::notRecorded)).text);
-  return fmt::format("bound by {} ({}): {}", analyzer::named(bound.bound).text, idOf(bound.confidence),
-                     bound.why);
-}
-
 std::string rooflineLine(const analyzer::KernelBound& bound) {
   if (!bound.flopPerSec) return "";
   const auto at =
@@ -151,6 +143,14 @@ const KernelCounters* countersOf(const ReportData& data, std::uint32_t distinct)
 const analyzer::KernelBound* boundOf(const ReportData& data, std::uint32_t distinct) {
   return countersOf(data, distinct) && distinct < data.bounds.kernels.size() ? &data.bounds.kernels[distinct]
                                                                              : nullptr;
+}
+
+std::string boundLine(const analyzer::KernelBound& bound) {
+  if (bound.bound == Bound::notMeasured)
+    return fmt::format("bound by: not measured, {}",
+                       analyzer::named(bound.reason.value_or(Reason::notRecorded)).text);
+  return fmt::format("bound by {} ({}): {}", analyzer::named(bound.bound).text, idOf(bound.confidence),
+                     bound.why);
 }
 
 std::string countersHeaderText(const ReportData& data, const Style& style) {

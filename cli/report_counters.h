@@ -26,6 +26,9 @@ std::string boundCell(const ReportData& data, const analyzer::DistinctSummary& d
 // Why the table has "—" for achieved occupancy and bound, and what its signs mean; lines of their own.
 std::string countersReasonText(const ReportData& data, const Style& style);
 
+// "bound by DRAM (sure): 88 % of DRAM 4.21 TB/s, ...", "bound by: not measured, too few samples"; of any length.
+std::string boundLine(const analyzer::KernelBound& bound);
+
 // Every counter of a distinct kernel with interval, samples and provenance; bound, roofline point, ceilings.
 std::string kernelCountersText(const ReportData& data, const analyzer::DistinctSummary& distinct,
                                const Style& style);

@@ -8,6 +8,8 @@ namespace {
 
 Json positiveOrNull(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
+}  // namespace
+
 Json boundJson(const analyzer::KernelBound& b) {
   const bool measured = b.bound != analyzer::Bound::notMeasured;
   Json shares = Json::object();
@@ -22,8 +24,6 @@ Json boundJson(const analyzer::KernelBound& b) {
               {"flopPerSec", orNull(b.flopPerSec)},
               {"flopPerByte", orNull(b.flopPerByte)}};
 }
-
-}  // namespace
 
 Json countersJson(const ReportData& data) {
   const auto& q = data.counters.quality;

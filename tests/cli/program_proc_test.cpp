@@ -114,6 +114,7 @@ TEST_F(ProgramTest, OccupancyFromNumbersAndFromAFile) {
   testing::SchemaCheck check(
       nlohmann::json::parse(testing::contentOf(WARPMETER_SOURCE_DIR "/docs/occupancy.schema.json")));
   EXPECT_EQ(check.complaints(nlohmann::json::parse(r.out)), "");
+  EXPECT_TRUE(nlohmann::json::parse(r.out)["launches"].at(0).at("bound").is_null()) << "the file has no counters";
   for (const std::vector<std::string>& bad :
        {std::vector<std::string>{"occupancy"},
         {"occupancy", "--cc", "9.0"},

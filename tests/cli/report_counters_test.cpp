@@ -6,8 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <sstream>
 
+#include "cli/occupancy_launches.h"
 #include "golden.h"
 #include "schema_check.h"
 #include "support/view_of.h"
@@ -20,6 +22,7 @@ using analyzer::KernelCounters;
 using analyzer::Metric;
 using analyzer::Reason;
 using support::must;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -199,7 +202,11 @@ TEST(ReportCounters, FindingsSaveNoMoreThanTheirKernelTook) {
 }
 
 TEST(ReportCounters, JsonFollowsItsSchema) {
-  const auto json = nlohmann::json::parse(printed(reportJson(trainWithCounters(), {})));
+  auto data = trainWithCounters();
+  auto& unmeasured = data.bounds.kernels[data.kernels.functions[5].distinct[0].distinct];
+  unmeasured = {};
+  unmeasured.reason = Reason::tooFewSamples;
+  const auto json = nlohmann::json::parse(printed(reportJson(data, {})));
   testing::SchemaCheck check(
       nlohmann::json::parse(testing::contentOf(WARPMETER_SOURCE_DIR "/docs/report.schema.json")));
   EXPECT_EQ(check.complaints(json), "");
@@ -213,8 +220,62 @@ TEST(ReportCounters, JsonFollowsItsSchema) {
   EXPECT_EQ(json["gpus"][0]["ceilings"]["source"], "calibrated");
   const auto& tiny = json["kernels"][4]["distinct"][0];
   EXPECT_TRUE(tiny["achievedOccupancyPct"]["value"].is_null());
-  EXPECT_EQ(tiny["bound"]["id"], "not_measured");
-  EXPECT_EQ(tiny["bound"]["reason"], "too_few_samples");
+  EXPECT_EQ(tiny["bound"]["id"], "launch") << "one of 132 multiprocessors needs no samples";
+  const auto& none = json["kernels"][5]["distinct"][0]["bound"];
+  EXPECT_EQ(none["id"], "not_measured");
+  EXPECT_EQ(none["reason"], "too_few_samples");
+}
+
+// Every function of the profile, as `occupancy FILE --kernel` finds it.
+std::vector<std::size_t> all(const ReportData& data) {
+  std::vector<std::size_t> out(data.kernels.functions.size());
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+TEST(OccupancyOfAFile, SaysWhatBoundsEachShape) {
+  auto data = trainWithCounters();
+  std::vector<std::size_t> some = matchingFunctions(data, "gelu");
+  for (const auto f : matchingFunctions(data, "layer_norm")) some.push_back(f);
+  const auto text = launchesText(data, some, Style{});
+  EXPECT_EQ(text, testing::expected("occupancy_file.txt", text));
+  expectLinesFit(text);
+  auto& gelu = data.bounds.kernels[data.kernels.functions[some[0]].distinct[0].distinct];
+  gelu = {};
+  gelu.reason = Reason::tooFewSamples;
+  EXPECT_THAT(launchesText(data, some, Style{}), HasSubstr("\nbound by: not measured, too few samples\n\nOCCUPANCY"));
+}
+
+TEST(OccupancyOfAFile, JsonHasTheBoundOfTheReport) {
+  const auto data = trainWithCounters();
+  Json json = jsonFor("occupancy");
+  json["launches"] = launchesJson(data, all(data));
+  const auto occupancy = nlohmann::json::parse(printed(json));
+  const auto report = nlohmann::json::parse(printed(reportJson(data, {})));
+  const auto schema = [](const std::string& verb) {
+    return nlohmann::json::parse(
+        testing::contentOf(WARPMETER_SOURCE_DIR "/docs/" + verb + ".schema.json"));
+  };
+  EXPECT_EQ(testing::SchemaCheck(schema("occupancy")).complaints(occupancy), "");
+  for (const char* shared : {"bound", "metric"})
+    EXPECT_EQ(schema("occupancy")["definitions"][shared], schema("report")["definitions"][shared]) << shared;
+  std::size_t compared = 0, i = 0;
+  for (const auto& k : report["kernels"])
+    for (const auto& d : k["distinct"]) {
+      if (d["occupancy"].is_null()) continue;
+      ASSERT_LT(i, occupancy["launches"].size());
+      EXPECT_EQ(occupancy["launches"][i++]["bound"], d["bound"]);
+      compared += d["bound"]["id"] != "not_measured" ? 1 : 0;
+    }
+  EXPECT_EQ(i, occupancy["launches"].size());
+  EXPECT_GT(compared, 3u);
+}
+
+TEST(OccupancyOfAFile, HasNoBoundWithoutCounters) {
+  auto data = trainWithCounters();
+  data.counters = {};
+  EXPECT_THAT(launchesText(data, all(data), Style{}), AllOf(HasSubstr("OCCUPANCY"), Not(HasSubstr("bound"))));
+  for (const auto& launch : launchesJson(data, all(data))) EXPECT_TRUE(launch.at("bound").is_null());
 }
 
 TEST(ReportCounters, ASharedGpuGivesNoNumbers) {
