@@ -182,7 +182,8 @@ constexpr VerbSpec kVerbs[] = {
     {Verb::calibrate, "calibrate", "", "measure what the GPUs of this machine can reach",
      "Measures the memory and the arithmetic of each GPU (a second or two each) and keeps the result per GPU in "
      "$XDG_DATA_HOME/warpmeter/ceilings.json or ~/.local/share/warpmeter/ceilings.json. Reports of recordings made on "
-     "these GPUs compare kernels with it; without it they use shipped or theoretical ceilings, and say so. Run it on "
+     "these GPUs compare kernels with it, and later recordings carry it along; without it they use shipped or "
+     "theoretical ceilings, and say so. Run it on "
      "an idle GPU.",
      "0 measured and kept, 2 it failed, 4 no GPU or no CUDA in this build", kCalibrateExamples, 0, 0, false},
     {Verb::kernelsList, "kernels list", "", "list the bundled example programs",

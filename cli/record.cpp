@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/app_process.h"
+#include "cli/ceilings_file.h"
 #include "cli/counters_option.h"
 #include "cli/environment.h"
 #include "cli/exit_codes.h"
@@ -118,11 +119,20 @@ int startFailure(const Error& error) {
 
 namespace {
 
+// A file of calibrate that cannot be understood costs the recording its ceilings, nothing else.
+std::vector<analyzer::CalibratedGpu> keptCeilings(const Arguments& arguments) {
+  auto kept = readCalibrations(ceilingsFile());
+  if (kept) return calibratedGpus(*kept);
+  say(arguments, harmless(kept.error().message));
+  return {};
+}
+
 // Two recordings started at once may find the same free default name: the loser takes the next one.
 Result<RecorderProcess> startRecorder(const Installation& where, const Arguments& arguments,
                                       std::filesystem::path& output) {
+  const auto ceilings = keptCeilings(arguments);
   for (int more = 100;; --more) {
-    auto recorder = RecorderProcess::start(where, arguments, output);
+    auto recorder = RecorderProcess::start(where, arguments, ceilings, output);
     if (recorder || more == 0 || arguments.has(Opt::output)) return recorder;
     auto next = outputOf(arguments);
     if (!next || *next == output) return recorder;

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -25,6 +27,8 @@ namespace {
 constexpr int kControlFd = 3;  // in the recorder
 constexpr int kReadyMs = 20'000;
 constexpr int kTellMs = 3'000;
+// GPUs, those calibrated last: a home folder may know all of a cluster, a command line may not (about 150 bytes each).
+constexpr std::size_t kMostCeilings = 1'000;
 // A socket's path has 107 bytes: folder, "/warpmeter/", 32 digits, ".sock".
 constexpr std::size_t kLongestFolder = 107 - 11 - 32 - 5;
 
@@ -32,7 +36,22 @@ Error system(const std::string& what) {
   return Error{ErrorKind::io, fmt::format("{}: {}", what, std::strerror(errno))};
 }
 
+// One that a damaged file may hold would make the recorder refuse its command line.
+bool usable(const analyzer::CalibratedGpu& gpu) {
+  constexpr std::size_t kLongest = 64;
+  return !gpu.values.empty() && !gpu.uuid.empty() && gpu.uuid.size() <= kLongest &&
+         std::ranges::all_of(gpu.uuid, [](unsigned char c) { return std::isalnum(c) || c == '-'; });
+}
+
+// UUID:kind=value,kind=value
+std::string ceilingsArgument(const analyzer::CalibratedGpu& gpu) {
+  std::string text = gpu.uuid;
+  for (const auto& c : gpu.values) text += fmt::format("{}{}={}", &c == &gpu.values.front() ? ":" : ",", c.kind, c.value);
+  return text;
+}
+
 std::vector<std::string> recorderCommand(const Installation& where, const Arguments& a,
+                                         std::span<const analyzer::CalibratedGpu> ceilings,
                                          const std::string& runId, const std::filesystem::path& socket,
                                          const std::filesystem::path& output) {
   std::vector<std::string> words{where.recorder(),
@@ -64,6 +83,9 @@ std::vector<std::string> recorderCommand(const Installation& where, const Argume
   add("--counters", a.has(Opt::counters) ? a.text(Opt::counters) : std::string(specOf(Opt::counters).fallback));
   if (a.has(Opt::metrics)) add("--metrics", a.text(Opt::metrics));
   if (a.has(Opt::samplerCpu)) add("--sampler-cpu", a.text(Opt::samplerCpu));
+  if (ceilings.size() > kMostCeilings) ceilings = ceilings.last(kMostCeilings);
+  for (const auto& gpu : ceilings)
+    if (usable(gpu)) add("--ceilings", ceilingsArgument(gpu));
   return words;
 }
 
@@ -153,6 +175,7 @@ RecorderProcess::~RecorderProcess() {
 }
 
 Result<RecorderProcess> RecorderProcess::start(const Installation& where, const Arguments& arguments,
+                                               std::span<const analyzer::CalibratedGpu> ceilings,
                                                const std::filesystem::path& output) {
   for (const auto& part : {where.recorder(), where.injectLibrary()})
     if (access(part.c_str(), F_OK) != 0)
@@ -169,7 +192,7 @@ Result<RecorderProcess> RecorderProcess::start(const Installation& where, const 
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return system("socketpair");
   self.control_ = ends[0];
   const int error =
-      spawnRecorder(recorderCommand(where, arguments, self.runId_, self.socket_, output), ends[1], self.pid_);
+      spawnRecorder(recorderCommand(where, arguments, ceilings, self.runId_, self.socket_, output), ends[1], self.pid_);
   close(ends[1]);
   if (error != 0)
     return Error{ErrorKind::io, fmt::format("{}: {}", where.recorder().string(), std::strerror(error))};

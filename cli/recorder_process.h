@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "cli/arguments.h"
 #include "cli/installation.h"
+#include "warpmeter/analyzer/bound.h"
 #include "warpmeter/profile/result.h"
 #include "warpmeter/wire/handshake.h"
 
@@ -26,8 +28,10 @@ std::string newRunId();  // 32 hexadecimal digits
 class RecorderProcess {
  public:
   // Starts it for a recording with the options of `record` and waits until it is ready, that is until the
-  // file exists and the socket listens. Errors: what the recorder says; notFound when this build has none.
+  // file exists and the socket listens. It writes the ceilings of GPUs that are used into the file. Errors: what the
+  // recorder says; notFound when this build has none.
   static Result<RecorderProcess> start(const Installation& where, const Arguments& arguments,
+                                       std::span<const analyzer::CalibratedGpu> ceilings,
                                        const std::filesystem::path& output);
   RecorderProcess(RecorderProcess&& other) noexcept;
   RecorderProcess& operator=(RecorderProcess&&) = delete;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <string_view>
@@ -73,6 +74,27 @@ bool counters(std::string_view text, Options& o) {
   return true;
 }
 
+// UUID:kind=value,kind=value,...
+bool ceilings(std::string_view text, std::vector<KnownCeiling>& all) {
+  const auto colon = text.find(':');
+  if (colon == text.npos || colon == 0) return false;
+  const std::string uuid(text.substr(0, colon));
+  text.remove_prefix(colon);
+  while (!text.empty()) {
+    text.remove_prefix(1);
+    const auto one = text.substr(0, text.find(','));
+    const auto equals = one.find('=');
+    CeilingInfo c;
+    if (equals == one.npos || equals == 0 || !number(one.substr(equals + 1), c.value)) return false;
+    if (!std::isfinite(c.value) || c.value <= 0) return false;
+    c.kind = one.substr(0, equals);
+    c.source = "calibrated";
+    all.push_back({uuid, std::move(c)});
+    text.remove_prefix(one.size());
+  }
+  return true;
+}
+
 // Takes the value of `name`; false: it is not a value of that option.
 bool assign(Options& o, std::string_view name, std::string_view value) {
   if (name == "--run") return runId(value, o.run);
@@ -95,6 +117,7 @@ bool assign(Options& o, std::string_view name, std::string_view value) {
   if (name == "--metrics") return (o.exactMetrics = value, value == "basic" || value == "full");
   if (name == "--sampler-cpu") return number(value, o.samplerCores) && o.samplerCores >= 0.05 && o.samplerCores <= 8;
   if (name == "--sampler") return (o.sampler = value, !value.empty());
+  if (name == "--ceilings") return ceilings(value, o.ceilings);
   if (name == "--version") return (o.version = value, true);
   return false;
 }
@@ -103,7 +126,7 @@ bool takesValue(std::string_view name) {
   static constexpr std::string_view kNames[] = {
       "--run", "--socket", "--output", "--control-fd", "--delay-ms", "--duration-ms", "--capture-range",
       "--api", "--flush-ms", "--max-memory", "--max-size", "--counters", "--metrics", "--sampler-cpu", "--sampler",
-      "--version"};
+      "--ceilings", "--version"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 

@@ -76,6 +76,7 @@ class Store {
   void afterError(const Error& error);
   void onDevice(std::uint32_t process, const CuptiRecords::Device& device);
   void putGpu(const GpuInfo& gpu);
+  void putCeilings(const GpuInfo& gpu);
   void takeSamples(const Chunk& chunk);
   void write(SampleRows& rows);
   void noteKernels(const std::vector<KernelRow>& kernels);

@@ -27,6 +27,16 @@ void Store::putGpu(const GpuInfo& gpu) {
   dirty_ = true;
 }
 
+// So that a file that goes to somebody else is judged with what its own GPU can reach.
+void Store::putCeilings(const GpuInfo& gpu) {
+  for (const KnownCeiling& known : options_.ceilings) {
+    if (known.uuid != gpu.uuid || full_.load(std::memory_order_relaxed)) continue;
+    CeilingInfo ceiling = known.ceiling;
+    ceiling.gpuId = gpu.id;
+    check(writer_.put(ceiling));
+  }
+}
+
 // The row's id is the ordinal where no other GPU has it: equal to the deviceId of activity rows unless processes see
 // different GPUs (CUDA_VISIBLE_DEVICES); TARGET_INFO_CUDA_DEVICE tells in any case.
 void Store::onDevice(std::uint32_t process, const CuptiRecords::Device& device) {
@@ -46,6 +56,7 @@ void Store::onDevice(std::uint32_t process, const CuptiRecords::Device& device) 
     }
     at = gpus_.emplace(gpu.uuid, gpu).first;
     putGpu(gpu);
+    putCeilings(gpu);
     {
       const std::lock_guard lock(newGpusMutex_);
       newGpus_.push_back(gpu.uuid);

@@ -10,6 +10,7 @@
 #include <map>
 #include <thread>
 
+#include "cli/ceilings_file.h"
 #include "cli/environment.h"
 #include "program.h"
 
@@ -135,6 +136,34 @@ TEST_F(RecordTest, TellsTheRecorderAboutCounters) {
   EXPECT_THAT(program_.text("d.wm.sqlite.log"), HasSubstr("--counters\nnone\n"));
   EXPECT_EQ(sh("true", {"-o", "e.wm.sqlite"}, {"WARPMETER_COUNTERS=none"}).exitCode(), 0);
   EXPECT_THAT(program_.text("e.wm.sqlite.log"), HasSubstr("--counters\nnone\n"));
+}
+
+TEST_F(RecordTest, GivesTheRecorderWhatCalibrateKept) {
+  const auto data = program_.work() / "data";
+  const auto file = data / "warpmeter/ceilings.json";
+  const auto recorded = [&](const std::string& name) {
+    return sh("true", {"-o", name}, {"XDG_DATA_HOME=" + data.string()});
+  };
+  EXPECT_EQ(recorded("none.wm.sqlite").exitCode(), 0);
+  EXPECT_THAT(program_.text("none.wm.sqlite.log"), Not(HasSubstr("--ceilings")));
+
+  Calibration known, broken;
+  known.uuid = "ab12-cd";
+  known.dramBytesPerSec = 4.257e12;
+  known.tensorBf16PerSec = 979e12;
+  broken.uuid = "no:uuid";
+  broken.dramBytesPerSec = 1e12;
+  ASSERT_TRUE(keepCalibrations(file, {known, broken}));
+  EXPECT_EQ(recorded("kept.wm.sqlite").exitCode(), 0);
+  const auto told = program_.text("kept.wm.sqlite.log");
+  EXPECT_THAT(told, HasSubstr("--ceilings\nab12-cd:dram=4257000000000,tensor.bf16=979000000000000\n"));
+  EXPECT_THAT(told, Not(HasSubstr("no:uuid"))) << "the recorder would refuse it";
+
+  std::ofstream(file) << "{";
+  const auto r = recorded("damaged.wm.sqlite");
+  EXPECT_EQ(r.exitCode(), 0);
+  EXPECT_THAT(r.err, HasSubstr("ceilings.json is not a file of `warpmeter calibrate`"));
+  EXPECT_THAT(program_.text("damaged.wm.sqlite.log"), Not(HasSubstr("--ceilings")));
 }
 
 TEST_F(RecordTest, ExactModeIsToldToBothSidesAndPricedBefore) {

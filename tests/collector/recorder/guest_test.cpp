@@ -258,7 +258,7 @@ TEST(ItemQueue, keepsYoungChunksBackWhenAsked) {
 TEST(Options, understandsWhatTheCliGives) {
   const char* argv[] = {"warpmeter-recorder", "--run", "00112233445566778899aabbccddeeff", "--socket", "/s", "--output=/o",
                         "--control-fd", "5", "--force", "--delay-ms", "1500", "--duration-ms", "10", "--api", "all",
-                        "--flush-ms", "50", "--max-memory", "1048576", "--max-size", "99", "--nvtx-requested"};
+                        "--ceilings", "ab-1:dram=4.25e12,tensor.bf16=979", "--ceilings", "cd:fp32=0.5", "--flush-ms", "50", "--max-memory", "1048576", "--max-size", "99", "--nvtx-requested"};
   const auto options = parseOptions(std::size(argv), argv);
   ASSERT_TRUE(options.ok()) << options.error().message;
   EXPECT_EQ(options->run[1], 0x11);
@@ -271,12 +271,19 @@ TEST(Options, understandsWhatTheCliGives) {
   EXPECT_EQ(options->maxMemoryBytes, 1048576u);
   EXPECT_EQ(options->maxSizeBytes, 99u);
   EXPECT_TRUE(options->nvtxRequested);
+  ASSERT_EQ(options->ceilings.size(), 3u);
+  EXPECT_EQ(options->ceilings[1].uuid, "ab-1");
+  EXPECT_EQ(options->ceilings[1].ceiling.kind, "tensor.bf16");
+  EXPECT_EQ(options->ceilings[0].ceiling.value, 4.25e12);
+  EXPECT_EQ(options->ceilings[2].uuid, "cd");
 }
 
 TEST(Options, refusesWhatItDoesNotUnderstand) {
   const std::vector<std::vector<const char*>> cases = {
       {"r"}, {"r", "--socket", "/s"}, {"r", "--what"}, {"r", "--socket"}, {"r", "--run", "12"}, {"r", "--api", "some"},
-      {"r", "--capture-range", "nvtx:"}, {"r", "--delay-ms", "-1"}, {"r", "--max-memory", "1G"}};
+      {"r", "--capture-range", "nvtx:"}, {"r", "--delay-ms", "-1"}, {"r", "--max-memory", "1G"},
+      {"r", "--ceilings", "ab"}, {"r", "--ceilings", "ab:"}, {"r", "--ceilings", ":dram=1"}, {"r", "--ceilings", "ab:dram"},
+      {"r", "--ceilings", "ab:dram=0"}, {"r", "--ceilings", "ab:dram=inf"}, {"r", "--ceilings", "ab:dram=1,"}};
   for (const auto& argv : cases) {
     const auto options = parseOptions(static_cast<int>(argv.size()), argv.data());
     ASSERT_FALSE(options.ok()) << argv.back();

@@ -82,6 +82,29 @@ TEST(RecorderProcess, recordsANormalRun) {
   EXPECT_FALSE(std::filesystem::exists(recorder.socketPath()));
 }
 
+TEST(RecorderProcess, writesWhatWasMeasuredOnTheGpusThatAreUsed) {
+  const auto ceilingsWith = [](const std::vector<std::string>& arguments, std::string& uuid) {
+    RecorderProcess recorder({.arguments = arguments});
+    recorder.record({"normal", "--launches", "5"});
+    EXPECT_TRUE(recorder.finish().has_value());
+    const auto reader = ProfileReader::open(recorder.output());
+    if (!reader.ok()) throw std::runtime_error(reader.error().message);
+    uuid = Recorded(recorder.output()).gpus.at(0).uuid;
+    return reader->ceilings().value();
+  };
+  std::string uuid;
+  EXPECT_TRUE(ceilingsWith({}, uuid).empty());
+  ASSERT_FALSE(uuid.empty());
+  const auto known = ceilingsWith({"--ceilings", "another-gpu:dram=1e12", "--ceilings", uuid + ":dram=4.25e12,fp32=6.5e13"}, uuid);
+  ASSERT_EQ(known.size(), 2u);
+  EXPECT_EQ(known[0].kind, "dram");
+  EXPECT_EQ(known[0].value, 4.25e12);
+  EXPECT_EQ(known[0].gpuId, 0);
+  EXPECT_EQ(known[0].source, "calibrated");
+  EXPECT_EQ(known[1].kind, "fp32");
+  EXPECT_EQ(known[1].value, 6.5e13);
+}
+
 TEST(RecorderProcess, fillsTheTablesAroundTheKernels) {
   RecorderProcess recorder;
   const GuestResult app = recorder.record({"normal", "--launches", "50"});

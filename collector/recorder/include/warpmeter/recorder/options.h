@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "warpmeter/profile/counters.h"
 #include "warpmeter/profile/result.h"
 
 namespace warpmeter::recorder {
@@ -25,6 +27,12 @@ struct CaptureOptions {
   bool byTime() const { return delayNs > 0 || durationNs.has_value(); }
 };
 
+// What was measured on a GPU before this run (`warpmeter calibrate`), by UUID.
+struct KnownCeiling {
+  std::string uuid;
+  CeilingInfo ceiling;                        // gpuId not set
+};
+
 struct Options {
   std::array<unsigned char, 16> run{};
   std::string socketPath, output;
@@ -40,6 +48,7 @@ struct Options {
   std::string exactMetrics = "basic";         // basic, full
   double samplerCores = 0.5;                  // CPU budget of the sampler
   std::string sampler;                        // its program; empty: beside the recorder
+  std::vector<KnownCeiling> ceilings;         // of GPUs that the run may use or not
   std::string version = "unknown";
   bool queryGpus = false;                     // the child mode of gpu_query.h
 };
