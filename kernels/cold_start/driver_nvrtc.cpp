@@ -12,15 +12,15 @@ namespace {
 
 using namespace warpmeter::kernels;
 
-const Program kProgram{
-    "driver_nvrtc",
-    "driver API alone: CUDA C++ text, PTX by NVRTC at run time, a module, a launch",
-    {"stencilKernel"},
-    {{"module", "cuModuleLoadData", "warps", "dram"}, {"library", "cuLibraryLoadData", "warps", "dram"}},
-    {{"n", 1 << 24, 3, 1LL << 40, "elements of the vector"},
-     {"block", 256, 1, 1024, "threads in a block"},
-     {"repetitions", 100, 1, 10'000'000, "measured launches"}},
-    {"--n", "1003", "--repetitions", "2"}};
+const Program kProgram{"driver_nvrtc",
+                       "driver API alone: CUDA C++ text, PTX by NVRTC at run time, a module, a launch",
+                       {"stencilKernel"},
+                       {{"module", "cuModuleLoadData", "warps", "latency"},
+                        {"library", "cuLibraryLoadData", "warps", "latency"}},
+                       {{"n", 1 << 24, 3, 1LL << 40, "elements of the vector"},
+                        {"block", 256, 1, 1024, "threads in a block"},
+                        {"repetitions", 100, 1, 10'000'000, "measured launches"}},
+                       {"--n", "1003", "--repetitions", "2"}};
 
 constexpr const char* kSource = R"(
 extern "C" __global__ void stencilKernel(long long n, const float* x, float* y) {

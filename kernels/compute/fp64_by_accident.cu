@@ -41,7 +41,7 @@ const Program kProgram{
     "fp64_by_accident",
     "a filter on floats whose literals are doubles, and the same with an f behind them",
     {"doubleLiteralKernel", "floatLiteralKernel"},
-    {{"float", "literals with f: all in single precision", "warps", "fp32", "fp32", "mixed"},
+    {{"float", "literals with f: all in single precision", "warps", "issue", "fp32", "mixed"},
      {"accident", "literals without f: floats are loaded, doubles computed", "warps", "fp64", "fp64",
       "mixed"}},
     measuredOptions({{"n", 1 << 26, 1, 1LL << 40, "values"},

@@ -180,7 +180,7 @@ const Program kProgram{
     "C = A B in FP32: operands one by one, tiles in shared memory, sums of 8 x 8 in registers",
     {"matmulNaiveKernel", "matmulTiledKernel", "matmulRegistersKernel"},
     {{"registers", "a thread computes 8 x 8: one value out of shared memory is used eight times", "registers",
-      "fp32", "fp32", "read"},
+      "issue", "fp32", "read"},
      {"tiled", "a block loads tiles into shared memory and shares them", "warps", "l1", "fp32", "read"},
      {"naive", "every operand comes through L1", "warps", "l1", "fp32", "read"},
      {"cublas", "cuBLAS beside it, without TF32", "", "", "fp32", "read"}},

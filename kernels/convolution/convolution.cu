@@ -119,9 +119,9 @@ const Program kProgram{
     "in "
     "shared memory",
     {"convolutionTiledKernel", "convolutionDirectKernel", "im2colKernel", "columnsProductKernel"},
-    {{"tiled", "patches in shared memory; 8 filters x 8 pixels of sums in each thread", "registers", "fp32",
+    {{"tiled", "patches in shared memory; 8 filters x 8 pixels of sums in each thread", "registers", "issue",
       "fp32", "mixed"},
-     {"direct", "a thread for each result: two loads for each multiply-add", "registers", "l1", "fp32",
+     {"direct", "a thread for each result: two loads for each multiply-add", "registers", "issue", "fp32",
       "read"},
      {"im2col", "every value is copied to nine places, then a matrix product reads them", "registers", "l1",
       "fp32", "mixed"},

@@ -41,7 +41,7 @@ const Program kProgram{
     "copies an array that no cache holds: the memory decides, whatever the threads do",
     {"copyVectorKernel", "copyScalarKernel"},
     {{"vector", "four accesses of 16 bytes in each thread", "warps", "dram", "", "mixed"},
-     {"scalar", "one access of 4 bytes in each thread", "warps", "dram", "", "mixed"}},
+     {"scalar", "one access of 4 bytes in each thread", "warps", "latency", "", "mixed"}},
     measuredOptions({{"bytes", 256 << 20, 16, 1LL << 40, "size of the array, a multiple of 16"},
                      {"block", 256, 1, 1024, "threads in a block"}},
                     50, 1),

@@ -69,7 +69,7 @@ const Program kProgram{
      {"gather", "reads random places in random order: a sector of 32 bytes for each word", "warps", "dram",
       "", "read"},
      {"scatter", "writes random places in random order: a sector is read and written for each word", "warps",
-      "dram", "", "mixed"},
+      "latency", "", "mixed"},
      {"sorted", "reads the same random places in rising order: a sector comes once for all its words",
       "warps", "dram", "", "mixed"}},
     measuredOptions({{"n", 1 << 27, 4, 1LL << 32, "words of the array; a quarter of them is copied"},

@@ -38,7 +38,7 @@ const Program kProgram{
     {"scaleElementKernel", "scaleSwappedKernel"},
     {{"tiny", "blocks of one warp (--tiny threads): as many as an SM takes are half of its warps", "blocks",
       "latency", "fp32", "mixed"},
-     {"usual", "blocks of --block threads fill the SM", "warps", "dram", "fp32", "mixed"},
+     {"usual", "blocks of --block threads fill the SM", "warps", "latency", "fp32", "mixed"},
      {"barriers", "a barrier with a number from a register takes all 16 of a block of 64 threads", "",
       "latency", "fp32", "mixed"}},
     measuredOptions({{"n", 1 << 26, 1, 1LL << 40, "elements of each vector"},

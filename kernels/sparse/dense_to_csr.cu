@@ -140,7 +140,7 @@ const Program kProgram{
     "the entries of a dense matrix that are not 0, as a sparse one: count, add up, fill",
     {"countWarpKernel", "fillWarpKernel", "scanKernel", "countThreadKernel", "fillThreadKernel"},
     {{"warp", "a warp for each row: whole sectors, places by ballot", "warps", "dram", "fp32", "read"},
-     {"thread", "a thread for each row: few threads, one element after the other", "grid", "latency", "fp32",
+     {"thread", "a thread for each row: few threads, one element after the other", "grid", "l1", "fp32",
       "read"}},
     measuredOptions({{"rows", 16384, 1, 1 << 24, "rows of the matrix"},
                      {"columns", 4096, 1, 1 << 24, "columns of it"},

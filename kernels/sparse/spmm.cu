@@ -85,7 +85,7 @@ const Program kProgram{
     "a sparse matrix times a dense one: a thread for each element, a warp for each row",
     {"spmmWarpKernel", "spmmElementKernel"},
     {{"warp", "a warp reads whole rows of the dense matrix", "registers", "dram", "fp32", "read"},
-     {"element", "the threads of a warp read the same column of 32 rows", "warps", "l2", "fp32", "read"},
+     {"element", "the threads of a warp read the same column of 32 rows", "warps", "dram", "fp32", "read"},
      {"cusparse", "cuSPARSE's product of the same matrices", "", "", "fp32", "read"}},
     measuredOptions({{"rows", 1 << 18, 1, 1 << 24, "rows and columns of the sparse matrix"},
                      {"per-row", 16, 1, 4096, "entries in each of its rows"},
