@@ -174,7 +174,9 @@ void boundByUnit(KernelBound& out, const Ranking& r, const std::optional<Ceiling
   out.why = fmt::format("{} of {}", percent(*out.sharePct), out.shareOf);
   if (r.second) out.why += fmt::format(", next {} {}", nameOf(*r.second), percent(valueOf(r.second)));
   // Every instruction takes an issue slot: a full pipe looks the same as long as nobody measured the pipes.
-  if (const std::string missing = unmeasuredOf(out); out.bound == Bound::issue && !missing.empty()) {
+  // And what was not read while the kernel ran may be busier than what was.
+  if (const std::string missing = unmeasuredOf(out);
+      !missing.empty() && (out.bound == Bound::issue || (unread(out) && *out.sharePct < limits.surePct))) {
     out.confidence = Confidence::maybe;
     out.why += "; not measured: " + missing;
   }

@@ -186,6 +186,37 @@ TEST(Bound, TwoUnitsAlikeCostConfidence) {
   EXPECT_EQ(boundOf(c, kFull, calibrated()).confidence, Confidence::likely);
 }
 
+TEST(Bound, WhatWasNotReadMayBeBusier) {
+  KernelCounters c = quiet();
+  c.smActivePct = Metric::of(100);
+  c.l1Pct = measured(70);
+  EXPECT_EQ(boundOf(c, kFull, calibrated()).confidence, Confidence::likely);
+  c.tensorPct = Metric::missing(Reason::tooFewSamples);
+  EXPECT_EQ(boundOf(c, kFull, calibrated()).bound, Bound::l1);
+  EXPECT_EQ(boundOf(c, kFull, calibrated()).confidence, Confidence::maybe);
+  EXPECT_NE(boundOf(c, kFull, calibrated()).why.find("tensor"), std::string::npos);
+}
+
+// Two multiprocessors of 132: whatever they do, the grid is the limit.
+TEST(Bound, ATinyGridNeedsNoSamples) {
+  KernelCounters c;
+  for (Metric* m : {&c.occupancyPct, &c.smActivePct, &c.dramBytesPerSec, &c.issuePct, &c.l1Pct, &c.l2Pct,
+                    &c.tensorPct, &c.fp64Pct})
+    *m = Metric::missing(Reason::tooFewSamples);
+  EXPECT_EQ(boundOf(c, {50'000, 132, 2}, calibrated()).bound, Bound::launch);
+  EXPECT_EQ(boundOf(c, {50'000, 132, 60}, calibrated()).bound, Bound::notMeasured);
+}
+
+TEST(Bound, PackedHalfPrecisionIsFp32) {
+  KernelCounters c = quiet();
+  c.smActivePct = Metric::of(100);
+  c.tensorPct = measured(94.1);
+  c.fp32Pct = measured(93.6);
+  EXPECT_EQ(boundOf(c, kFull, calibrated()).bound, Bound::fp32);
+  c.fp32Pct = measured(90);
+  EXPECT_EQ(boundOf(c, kFull, calibrated()).bound, Bound::tensor);
+}
+
 TEST(Bound, TheCacheThatFeedsAFullPipeIsNotTheLimit) {
   const auto with = [](double tensorPct, double l1Pct) {
     KernelCounters c = quiet();

@@ -74,6 +74,29 @@ TEST(Counters, AMetricTakesTheCountersThatWereReadWhileTheKernelRan) {
   EXPECT_NEAR(*summary.kernels[0].issuePct.value, 100 * 503.0 / 4000, 0.01);
 }
 
+// Next to no traffic, and never twice the same: a wide interval beside the value, a narrow one beside what
+// the memory could have moved. That it is idle is a measurement.
+TEST(Counters, IdleMemoryIsMeasured) {
+  const auto with = [](const char* bandwidth) {
+    std::string text = fmt::format(
+        "gpu 0 name=\"NVIDIA H200\" cc=9.0 sms=132 {}\n"
+        "sampleset 1 0 chip=GH100 metrics=sm__cycles_active.sum,dram__bytes_read.sum,dram__bytes_write.sum\n",
+        bandwidth);
+    for (int i = 0; i < 70; ++i) {
+      const int at = 100 * i;
+      text += fmt::format("kernel 1 a {}us..{}us corr={}\n", at, at + 40, i + 1);
+      text += fmt::format("samples 1 {}us..{}us interval=10us values=1000,{},0\n", at, at + 40,
+                          i % 23 == 0 ? 900'000 : 0);
+      text += fmt::format("samples 1 {}us..{}us interval=10us values=0,0,0\n", at + 40, at + 100);
+    }
+    return must(summarizeCounters(viewOf(text))).kernels.at(0).dramBytesPerSec;
+  };
+  EXPECT_EQ(with("").reason, Reason::tooFewSamples);
+  const Metric known = with("bandwidth=4800000000000");
+  ASSERT_TRUE(known.value);
+  EXPECT_LT(*known.high, 0.03 * 4.8e12);
+}
+
 TEST(Counters, ThreeSamplesAreTooFew) {
   const auto summary = must(summarizeCounters(
       viewOf(std::string(kHead) +

@@ -33,6 +33,9 @@ constexpr double kWidestPoints = 30, kWidestPart = 1.0;
 // ... unless it is narrow beside the largest rate of any kernel of the run (bytes of a kernel that moves next
 // to none).
 constexpr double kWidestOfLargest = 0.02;
+// ... or beside what the GPU's memory could move meanwhile: that a kernel moves next to none is a
+// measurement.
+constexpr double kWidestOfMemory = 0.02;
 
 // A form of a metric that the sets of this GPU can fill. A metric with several has the first that gives a
 // value: the counters of the better one may not have been read while the kernel ran.
@@ -101,6 +104,12 @@ class PlannedFit {
   Fit fit_;
   std::vector<Fit::System*> systems_;
 };
+
+bool isDram(const Plan& plan) {
+  return plan.form->isAmount() && std::ranges::all_of(plan.numerator, [](Role r) {
+           return r == Role::dramRead || r == Role::dramWrite;
+         });
+}
 
 // By plan and kind: variance from what the data cannot show: where the clocks stand, where launches are cut.
 std::vector<std::vector<double>> systematicOf(const GpuWork& work, const std::vector<Plan>& plans,
@@ -274,8 +283,11 @@ GpuMetrics attributeGpu(GpuWork& work, std::stop_token stop) {
       const double scale = scaleOf(*plan.form, work.maxWarpsPerSm, seen.durationNs);
       const double value = estimate.value * scale, half = halfWidth(estimate, more) * scale;
       const double largest = largestPerNs * seen.durationNs * scale;
+      // In a launch; scaled as the amount is.
+      const double memory = isDram(plan) ? work.memoryBytesPerNs * seen.durationNs * scale : 0;
       const bool wide = plan.form->isAmount()
-                            ? half > kWidestPart / 2 * value && half > kWidestOfLargest * largest
+                            ? half > kWidestPart / 2 * value && half > kWidestOfLargest * largest &&
+                                  half > kWidestOfMemory * memory
                             : 2 * half > kWidestPoints;
       if (!std::isfinite(value) || !std::isfinite(half) || wide) continue;
       metric = {value, std::max(0.0, value - half), value + half, samples, provenance, std::nullopt};

@@ -17,6 +17,7 @@ struct GpuWork {
   IntervalSet unknown;           // when launches ran that are not in the schedule
   bool unknownAnywhere = false;  // launches were lost at times that are not known
   double maxWarpsPerSm = 0;      // 0: not known
+  double memoryBytesPerNs = 0;   // what the GPU's memory can move; 0: not known
   unsigned threads = 0;
 };
 

@@ -106,8 +106,9 @@ constexpr MetricForm kFp32[] = {{{Role::fp32Active, kNo}, {Role::smActive, kNo}}
                                 {{Role::fp32Heavy, Role::fp32Lite}, {Role::smActive, kNo}}};
 constexpr MetricForm kFp64[] = {{{Role::fp64Active, kNo}, {Role::smActive, kNo}}};
 constexpr MetricForm kInt[] = {{{Role::intActive, kNo}, {Role::smActive, kNo}}};
-// A slice of the L2 takes two sectors (64 B) a cycle: an H200 reached 1.12 of them in a plain transpose.
-constexpr MetricForm kL2[] = {{{Role::l2Sectors, kNo}, {Role::l2Elapsed, kNo}, ratioPct, 0.5}};
+// A slice of the L2 takes three sectors (96 B) a cycle: lts__t_sectors.sum.peak_sustained of ncu is 282 on an
+// H200, whose lts__cycles_elapsed.sum counts 94 slices.
+constexpr MetricForm kL2[] = {{{Role::l2Sectors, kNo}, {Role::l2Elapsed, kNo}, ratioPct, 1.0 / 3}};
 constexpr MetricForm kL2Hit[] = {{{Role::l2Hits, kNo}, {Role::l2Hits, Role::l2Misses}},
                                  {{Role::l2Hits, kNo}, {Role::l2Sectors, kNo}}};
 // One wavefront a cycle and SM.

@@ -84,7 +84,10 @@ Gpu collect(const ProfileView& view, std::uint32_t gpu) {
   UnknownWork unknown = unknownWorkOf(view, gpu);
   out.work.unknown = std::move(unknown.when);
   out.work.unknownAnywhere = unknown.anywhere;
-  if (const auto limits = deviceLimits(view.gpus()[gpu].info)) out.work.maxWarpsPerSm = limits->maxWarpsPerSm;
+  const GpuInfo& info = view.gpus()[gpu].info;
+  if (const auto limits = deviceLimits(info)) out.work.maxWarpsPerSm = limits->maxWarpsPerSm;
+  if (!isNull(info.memoryBandwidth))
+    out.work.memoryBytesPerNs = static_cast<double>(info.memoryBandwidth) * 1e-9;
   return out;
 }
 
