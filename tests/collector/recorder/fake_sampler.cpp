@@ -23,7 +23,8 @@ using warpmeter::wire::kSamplerMagic;
 using warpmeter::wire::SamplerKind;
 using warpmeter::wire::SamplerMessage;
 
-constexpr int kSamples = 100, kIntervalNs = 10'000;  // a batch is 1 ms
+constexpr int kSamples = 100;
+constexpr std::int64_t kIntervalNs = 10'000;  // a batch is 1 ms
 constexpr char kSet[] = "sm__cycles_active.sum\0sm__cycles_elapsed.sum\0sm__warps_active.sum";
 
 std::ofstream gLog;
@@ -85,7 +86,7 @@ void sendBatch(std::uint32_t set = 0, std::int64_t cycles = 20'000, int samples 
   message.toNs = ends.back();
   message.samples = static_cast<std::uint32_t>(samples);
   message.metrics = 3;
-  message.intervalNs = kIntervalNs;
+  message.intervalNs = static_cast<std::uint32_t>(kIntervalNs);
   send(message, data.data(), data.size());
 }
 
@@ -167,7 +168,10 @@ int run(const std::string& what) {
     sendHole("the counters' buffer overflowed");
     return sampleUntilEnd();
   }
-  if (what == "crashes") raise(SIGSEGV);
+  if (what == "crashes") {
+    signal(SIGSEGV, SIG_DFL);  // a sanitizer turns it into an exit code
+    raise(SIGSEGV);
+  }
   if (what == "truncated") {
     SamplerMessage message{};
     message.magic = kSamplerMagic;

@@ -281,7 +281,7 @@ class SourceLines : public testing::Test {
   // (file, line) of each offset in the kernel.
   static std::vector<std::pair<std::string, std::uint32_t>> ask(const std::string& cubin,
                                                                 const std::string& function,
-                                                                const std::vector<std::uint64_t>& offsets) {
+                                                                const std::vector<std::uint64_t>& offsets, int exitCode = 0) {
     const std::string image = bytesOf(cubin),
                       names = "unused" + std::string(1, '\0') + function + std::string(1, '\0');
     EXPECT_FALSE(image.empty()) << cubin;
@@ -296,8 +296,9 @@ class SourceLines : public testing::Test {
     input += image;
     const std::string folder = testing::TempDir(), in = folder + "/lines.in", out = folder + "/lines.out";
     std::ofstream(in, std::ios::binary) << input;
-    const std::string command = std::string(WARPMETER_SAMPLER) + " --source-lines <" + in + " >" + out;
-    EXPECT_EQ(std::system(command.c_str()), 0);
+    // libcupti 13.0 keeps memory of its answers, which is what a leak checker ends the sampler for.
+    const std::string command = "ASAN_OPTIONS=detect_leaks=0 " WARPMETER_SAMPLER " --source-lines <" + in + " >" + out;
+    EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), exitCode);
     const std::string output = bytesOf(out);
     std::vector<std::pair<std::string, std::uint32_t>> lines;
     wire::LineReply reply{};
@@ -335,7 +336,7 @@ TEST_F(SourceLines, AreNotMadeUp) {
     EXPECT_EQ(file, "");
     EXPECT_EQ(line, 0u);
   }
-  for (const auto& [file, line] : ask(WARPMETER_CUBIN_LINES, "noSuchFunction", {0, 0x20})) {
+  for (const auto& [file, line] : ask(WARPMETER_CUBIN_LINES, "noSuchFunction", {0, 0x20}, 1)) {
     EXPECT_EQ(file, "");
     EXPECT_EQ(line, 0u);
   }
