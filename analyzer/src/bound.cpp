@@ -174,9 +174,10 @@ void boundByUnit(KernelBound& out, const Ranking& r, const std::optional<Ceiling
   out.why = fmt::format("{} of {}", percent(*out.sharePct), out.shareOf);
   if (r.second) out.why += fmt::format(", next {} {}", nameOf(*r.second), percent(valueOf(r.second)));
   // Every instruction takes an issue slot: a full pipe looks the same as long as nobody measured the pipes.
-  // And what was not read while the kernel ran may be busier than what was.
+  // And what was not read while the kernel ran may be busier than what was, or be what the L1 feeds.
   if (const std::string missing = unmeasuredOf(out);
-      !missing.empty() && (out.bound == Bound::issue || (unread(out) && *out.sharePct < limits.surePct))) {
+      !missing.empty() && (out.bound == Bound::issue ||
+                           (unread(out) && (out.bound == Bound::l1 || *out.sharePct < limits.surePct)))) {
     out.confidence = Confidence::maybe;
     out.why += "; not measured: " + missing;
   }

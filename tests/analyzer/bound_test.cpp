@@ -195,6 +195,11 @@ TEST(Bound, WhatWasNotReadMayBeBusier) {
   EXPECT_EQ(boundOf(c, kFull, calibrated()).bound, Bound::l1);
   EXPECT_EQ(boundOf(c, kFull, calibrated()).confidence, Confidence::maybe);
   EXPECT_NE(boundOf(c, kFull, calibrated()).why.find("tensor"), std::string::npos);
+  c.l1Pct = measured(95);
+  EXPECT_EQ(boundOf(c, kFull, calibrated()).confidence, Confidence::maybe) << "it may feed a tensor core";
+  c.l1Pct = measured(10);
+  c.fp32Pct = measured(95);
+  EXPECT_EQ(boundOf(c, kFull, calibrated()).confidence, Confidence::sure);
 }
 
 // Two multiprocessors of 132: whatever they do, the grid is the limit.

@@ -56,7 +56,7 @@ inline constexpr std::int64_t kFineIntervalNs = 1000, kCoreIntervalNs = 2000, kB
 // instructions.
 MetricGroup buildCore(MetricHost& host);
 
-// All groups of a chip. The first equals buildCore(), the second holds pipes, caches and links as far as one
+// All groups of a chip. The first equals buildCore(), the second holds pipes and caches as far as one
 // pass goes, then come those with what it had no room for, last the small ones for short kernels. Each set
 // has sm__cycles_active.sum as its first column. links: whether the GPU has an NVLink to count, in a group of
 // its own. Empty: see buildCore.
