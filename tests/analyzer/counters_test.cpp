@@ -442,6 +442,35 @@ TEST(Counters, AKernelThatNoSampleMetHasTooFewWhateverItsSetLacks) {
   EXPECT_EQ(bound.reason, Reason::tooFewSamples);
 }
 
+// 1 100 kernels, 50 us long the first thousand, 40 us the others, one behind the other; no sample lies in one
+// alone.
+TEST(Counters, OfVeryManyKernelsThoseWithMostTimeAreFitted) {
+  std::string text = kHead;
+  std::int64_t at = 0, sampled = 5;
+  for (int i = 0; i < 4 * 1'100; ++i) {
+    const int kernel = i % 1'100, us = kernel < 1'000 ? 50 : 40;
+    text += fmt::format("kernel 1 k{} {}us..{}us corr={}\n", kernel, at, at + us, i + 1);
+    at += us;
+    text += fmt::format("samples 1 {}us..{}us interval=10us values=1000,32000,500\n", sampled, at - 5);
+    sampled = at - 5;
+  }
+  const auto view = viewOf(text);
+  int fitted = 0, behind = 0;
+  for (const KernelCounters& k : must(summarizeCounters(view)).kernels) {
+    const bool is = k.occupancyPct.value && k.occupancyPct.provenance == Provenance::sampledFit;
+    fitted += is;
+    const auto& kernel = view.distinctKernels()[k.distinct];
+    if (std::stoi(std::string(view.name(view.functions()[kernel.function].shortName)).substr(1)) < 1'000)
+      continue;
+    ++behind;
+    EXPECT_FALSE(is);
+    EXPECT_EQ(k.occupancyPct.reason, Reason::tooFewSamples);
+  }
+  EXPECT_EQ(behind, 100);
+  EXPECT_GT(fitted, 900);
+  EXPECT_LE(fitted, 1'000);
+}
+
 TEST(Counters, AFoldWeighsItsParts) {
   const auto of = [](double v, double half) {
     return Metric{v, v - half, v + half, 10, Provenance::sampledExclusive, std::nullopt};
