@@ -41,6 +41,8 @@ constexpr double kWidestOfLargest = 0.02;
 // ... or beside what the GPU's memory could move meanwhile: that a kernel moves next to none is a
 // measurement.
 constexpr double kWidestOfMemory = 0.02;
+// Nor is it known better than this: traffic of a few kilobytes comes in rare gusts, which few samples meet.
+constexpr double kFinestOfMemory = 1e-4;
 
 // A form of a metric that the sets of this GPU can fill. A metric with several has the first that gives a
 // value: the counters of the better one may not have been read while the kernel ran.
@@ -309,10 +311,11 @@ GpuMetrics attributeGpu(GpuWork& work, std::stop_token stop) {
       }
       if (estimate.degrees <= 0) continue;
       const double scale = scaleOf(*plan.form, work.maxWarpsPerSm, seen.durationNs);
-      const double value = estimate.value * scale, half = halfWidth(estimate, more) * scale;
-      const double largest = largestPerNs * seen.durationNs * scale;
-      // In a launch; scaled as the amount is.
+      // What memory could move in a launch, scaled as the amount is.
       const double memory = isDram(plan) ? work.memoryBytesPerNs * seen.durationNs * scale : 0;
+      const double value = estimate.value * scale;
+      const double half = std::max(halfWidth(estimate, more) * scale, kFinestOfMemory * memory);
+      const double largest = largestPerNs * seen.durationNs * scale;
       const bool wide = plan.form->isAmount()
                             ? half > kWidestPart / 2 * value && half > kWidestOfLargest * largest &&
                                   half > kWidestOfMemory * memory
