@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and attributes ten minutes of samples: 12 million of 50 us with three counters, 600 000 launches of
-// 40 kernels (docs/performance.md). Prints wall times; argument: samples in millions.
+// 40 kernels (docs/performance.md). Prints wall times and CPU time; arguments: samples in millions, rounds.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +23,8 @@ constexpr std::int64_t kIntervalNs = 50'000, kKernels = 40, kBatch = 20'000;
 double seconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
 }
+
+double cpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // Kernel k runs 100 + 45 k us, 1 us apart, over and over, at a rate of its own.
 std::int64_t lengthOf(std::int64_t k) { return 100'000 + 45'000 * k; }
@@ -86,19 +88,20 @@ int main(int argc, char** argv) {
   const auto path = dir.path() / "samples.wm.sqlite";
   write(path, samples);
   const auto kernels = support::viewOfFile(path, Tables::kernels | Tables::copies);
-  const std::clock_t cpu = std::clock();
-  const auto begin = std::chrono::steady_clock::now();
-  LoadOptions options;
-  options.tables = Tables::counters;
-  const ProfileView view = must(kernels.withTables(options));
-  const double loaded = seconds(begin);
-  const auto summary = must(summarizeCounters(view));
-  const double all = seconds(begin);
-  std::printf(
-      "%lld samples, %zu kernels, %.1f MB in the file: loaded in %.2f s, attributed in %.2f s, together %.2f "
-      "s (%.2f s of CPU); %zu of %zu measured\n",
-      static_cast<long long>(samples), view.kernelCount(),
-      static_cast<double>(std::filesystem::file_size(path)) / 1e6, loaded, all - loaded, all,
-      static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC, summary.quality.measured,
-      summary.kernels.size());
+  for (int rounds = argc > 2 ? std::atoi(argv[2]) : 1; rounds > 0; --rounds) {
+    const double cpu = cpuSeconds();
+    const auto begin = std::chrono::steady_clock::now();
+    LoadOptions options;
+    options.tables = Tables::counters;
+    const ProfileView view = must(kernels.withTables(options));
+    const double loaded = seconds(begin), loadCpu = cpuSeconds() - cpu;
+    const auto summary = must(summarizeCounters(view));
+    const double all = seconds(begin);
+    std::printf(
+        "%lld samples, %zu kernels, %.1f MB in the file: loaded in %.2f s (%.2f s of CPU), attributed in %.2f s, "
+        "together %.2f s (%.2f s of CPU); %zu of %zu measured\n",
+        static_cast<long long>(samples), view.kernelCount(),
+        static_cast<double>(std::filesystem::file_size(path)) / 1e6, loaded, loadCpu, all - loaded, all,
+        cpuSeconds() - cpu, summary.quality.measured, summary.kernels.size());
+  }
 }

@@ -15,9 +15,10 @@ namespace {
 // A set with more metrics than this is a damaged file: one pass of the hardware has fewer counters.
 constexpr std::int64_t kMetricsMax = 4096;
 
-struct Place {
-  std::int64_t start, rowid;
-};
+const SampleSetInfo* setOf(const std::vector<SampleSetInfo>& sets, std::int64_t id) {
+  const auto at = std::ranges::lower_bound(sets, id, {}, &SampleSetInfo::setId);
+  return at != sets.end() && at->setId == id ? &*at : nullptr;
+}
 
 }  // namespace
 
@@ -45,17 +46,37 @@ Result<std::vector<SampleSetInfo>> ProfileReader::sampleSets() const {
 
 Result<void> ProfileReader::readSamples(const std::function<void(const SampleBatch&)>& visit,
                                         std::stop_token stop) const {
-  if (!impl_->hasTable("WM_SAMPLE")) return {};
+  const Result<std::vector<SamplePlace>> places = samplePlaces();
+  return places ? readSamples(*places, visit, std::move(stop)) : places.error();
+}
+
+Result<std::vector<SamplePlace>> ProfileReader::samplePlaces() const {
+  std::vector<SamplePlace> places;
+  if (!impl_->hasTable("WM_SAMPLE")) return places;
   Result<std::vector<SampleSetInfo>> sets = sampleSets();
   if (!sets) return std::move(sets).error();
   // Sorted here rather than by SQLite, which would carry the samples through its sorter.
-  std::vector<Place> places;
-  Result<void> read = impl_->forEach("SELECT start, rowid FROM WM_SAMPLE", [&](const Statement& row) {
-    places.push_back({row.integer(0), row.integer(1)});
-  });
-  if (!read) return read;
-  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.start < b.start; });
+  Result<void> read = impl_->forEach(
+      "SELECT start, rowid, setId, samples, length(data) FROM WM_SAMPLE", [&](const Statement& row) {
+        SamplePlace place{row.integer(0), row.integer(1), row.integer(2), 0};
+        const SampleSetInfo* set = setOf(*sets, place.setId);
+        if (set != nullptr && row.integer(3) > 0 && row.integer(4) > 0) {
+          const auto fit = static_cast<std::size_t>(row.integer(4)) / (1 + set->metrics.size());
+          place.samples = std::min(static_cast<std::size_t>(row.integer(3)), fit);
+        }
+        places.push_back(place);
+      });
+  if (!read) return read.error();
+  std::ranges::stable_sort(places, {}, &SamplePlace::startNs);
+  return places;
+}
 
+Result<void> ProfileReader::readSamples(std::span<const SamplePlace> places,
+                                        const std::function<void(const SampleBatch&)>& visit,
+                                        std::stop_token stop) const {
+  if (places.empty()) return {};
+  Result<std::vector<SampleSetInfo>> sets = sampleSets();
+  if (!sets) return std::move(sets).error();
   Result<ConnectionPool::Lease> db = impl_->pool.take(path());
   if (!db) return std::move(db).error();
   Statement statement;
@@ -64,7 +85,8 @@ Result<void> ProfileReader::readSamples(const std::function<void(const SampleBat
       SQLITE_OK) {
     return impl_->error(**db, "read samples");
   }
-  for (const Place& place : places) {
+  SampleBatch batch;
+  for (const SamplePlace& place : places) {
     if (stop.stop_requested()) return Error{ErrorKind::cancelled, fmt::format("{}: cancelled", path().string())};
     const auto damaged = [&](std::string_view what) {
       return Error{ErrorKind::truncated,
@@ -76,23 +98,18 @@ Result<void> ProfileReader::readSamples(const std::function<void(const SampleBat
     const int rc = statement.step();
     if (rc == SQLITE_DONE) continue;  // nobody deletes rows, but that is no reason to fail
     if (rc != SQLITE_ROW) return impl_->error(**db, "read samples");
-    const auto set = std::lower_bound(sets->begin(), sets->end(), statement.integer(0),
-                                      [](const SampleSetInfo& s, std::int64_t id) { return s.setId < id; });
-    if (set == sets->end() || set->setId != statement.integer(0)) return damaged("their set of metrics is not in the file");
-    SampleBatch batch;
+    const SampleSetInfo* set = setOf(*sets, statement.integer(0));
+    if (set == nullptr) return damaged("their set of metrics is not in the file");
     batch.setId = set->setId;
     batch.startNs = statement.integer(1);
     batch.intervalNs = statement.integer(3);
     const std::int64_t samples = statement.integer(4);
     if (isNull(batch.startNs) || samples <= 0) return damaged("no start or no number of samples");
-    auto unpacked = unpackSamples(statement.blob(5), batch.startNs, static_cast<std::size_t>(samples),
-                                  set->metrics.size());
-    if (!unpacked) {
+    if (!unpackSamples(statement.blob(5), batch.startNs, static_cast<std::size_t>(samples), set->metrics.size(),
+                       batch.endNs, batch.values)) {
       return damaged(fmt::format("not {} samples of {} metrics", samples, set->metrics.size()));
     }
-    if (unpacked->ends.back() != statement.integer(2)) return damaged("they do not end when the row says");
-    batch.endNs = std::move(unpacked->ends);
-    batch.values = std::move(unpacked->values);
+    if (batch.endNs.back() != statement.integer(2)) return damaged("they do not end when the row says");
     visit(batch);
   }
   return {};

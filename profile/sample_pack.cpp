@@ -68,35 +68,40 @@ std::vector<std::byte> packSamples(std::int64_t start, std::span<const std::int6
   return data;
 }
 
-std::optional<UnpackedSamples> unpackSamples(std::span<const std::byte> data, std::int64_t start,
-                                             std::size_t samples, std::size_t metrics) {
+bool unpackSamples(std::span<const std::byte> data, std::int64_t start, std::size_t samples, std::size_t metrics,
+                   std::vector<std::int64_t>& ends, std::vector<std::vector<std::int64_t>>& values) {
   // Every number takes at least a byte: more than that is never allocated, whatever the counts say.
-  if (samples == 0 || metrics >= data.size() || samples > data.size() / (1 + metrics)) return std::nullopt;
+  if (samples == 0 || metrics >= data.size() || samples > data.size() / (1 + metrics)) return false;
   Numbers numbers(data);
-  UnpackedSamples result;
-  result.ends.resize(samples);
-  result.values.resize(metrics);
+  ends.resize(samples);
+  values.resize(metrics);
   std::uint64_t number = 0;
   std::int64_t at = start;
-  for (std::int64_t& end : result.ends) {
-    if (!numbers.next(number)) return std::nullopt;
+  for (std::int64_t& end : ends) {
+    if (!numbers.next(number)) return false;
     // In unsigned arithmetic the room above any `at` is exact.
     const std::uint64_t room =
         static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) - static_cast<std::uint64_t>(at);
-    if (number > room) return std::nullopt;
+    if (number > room) return false;
     at = static_cast<std::int64_t>(static_cast<std::uint64_t>(at) + number);
     end = at;
   }
-  for (std::vector<std::int64_t>& column : result.values) {
+  for (std::vector<std::int64_t>& column : values) {
     column.resize(samples);
     std::uint64_t sum = 0;
     for (std::int64_t& value : column) {
-      if (!numbers.next(number)) return std::nullopt;
+      if (!numbers.next(number)) return false;
       sum += unzigzag(number);
       value = static_cast<std::int64_t>(sum);
     }
   }
-  if (!numbers.atEnd()) return std::nullopt;
+  return numbers.atEnd();
+}
+
+std::optional<UnpackedSamples> unpackSamples(std::span<const std::byte> data, std::int64_t start,
+                                             std::size_t samples, std::size_t metrics) {
+  UnpackedSamples result;
+  if (!unpackSamples(data, start, samples, metrics, result.ends, result.values)) return std::nullopt;
   return result;
 }
 

@@ -97,6 +97,27 @@ TEST_F(CountersFile, ASetPutAgainReplacesIt) {
   EXPECT_EQ(sets[0].metrics, kMetrics);
 }
 
+TEST_F(CountersFile, BatchesAreReadInPartsAndInAnyOrder) {
+  writeSamples();
+  const ProfileReader reader = openReader(path_);
+  auto places = valueOf(reader.samplePlaces());
+  ASSERT_EQ(places.size(), 2u);
+  EXPECT_EQ(places[0].startNs, -500);
+  EXPECT_EQ(places[0].setId, 1);
+  EXPECT_EQ(places[0].samples, 2u);
+  EXPECT_EQ(places[1].setId, 2);
+  std::swap(places[0], places[1]);
+  std::vector<SampleBatch> batches;  // the vectors of one batch are used again for the next
+  require(reader.readSamples(places, [&](const SampleBatch& batch) { batches.push_back(batch); }));
+  ASSERT_EQ(batches.size(), 2u);
+  EXPECT_THAT(batches[0].values, ElementsAre(ElementsAre(77)));
+  EXPECT_THAT(batches[1].values, ElementsAre(ElementsAre(100, 90), ElementsAre(6400, 5)));
+  EXPECT_THAT(batches[1].endNs, ElementsAre(1500, 3600));
+
+  RawDb(path_).exec("UPDATE WM_SAMPLE SET samples = 4611686018427387904 WHERE setId = 1");
+  EXPECT_LE(valueOf(openReader(path_).samplePlaces())[0].samples, 10u) << "no room for what the data cannot hold";
+}
+
 TEST_F(CountersFile, ReadingStopsWhenAsked) {
   writeSamples();
   std::stop_source stop;

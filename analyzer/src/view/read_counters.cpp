@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sampled series, values of single launches and samples of instructions. Read whole each time: rows of a
 // growing file arrive in no order.
-#include <algorithm>
-#include <map>
-
 #include "src/view/builder.h"
+#include "src/view/read_samples.h"
 
 namespace warpmeter::analyzer {
 namespace {
@@ -16,52 +14,6 @@ constexpr std::int64_t kMostPcSamples =
     1'000'000'000'000;  // of one instruction: eleven days of a million a second
 
 bool plausible(double counted) { return counted >= 0 && counted <= kMostCounted; }  // not NaN
-
-struct GrowingSeries {
-  SampleSeries out;
-  std::vector<std::int64_t> start;
-  std::vector<std::uint32_t> duration;
-  std::vector<std::vector<float>> values;
-  std::int64_t lastEndNs = INT64_MIN;
-  std::int64_t leftOut = 0;
-
-  bool canBeCounted(const SampleBatch& batch, std::size_t i, std::int64_t lengthNs) const {
-    const double most = std::min(kMostCounted, kMostPerNs * static_cast<double>(lengthNs));
-    return std::ranges::all_of(batch.values, [&](const std::vector<std::int64_t>& column) {
-      return column[i] >= 0 && static_cast<double>(column[i]) <= most;
-    });
-  }
-
-  // A batch that begins before the last one ended cannot be: the part that does is left out.
-  void add(const SampleBatch& batch, std::int64_t offsetNs) {
-    std::int64_t from = batch.startNs + offsetNs;
-    for (std::size_t i = 0; i < batch.samples(); ++i) {
-      const std::int64_t to = batch.endNs[i] + offsetNs;
-      const bool good = from > -kLatestNs && to < kLatestNs && from >= lastEndNs && to > from &&
-                        canBeCounted(batch, i, to - from);
-      leftOut += good ? 0 : 1;
-      if (good) {
-        const std::int64_t length = to - from;
-        if (length >= Spans::kOverflow) {
-          out.overflow.emplace_back(static_cast<std::uint32_t>(start.size()), length);
-        }
-        start.push_back(from);
-        duration.push_back(static_cast<std::uint32_t>(std::min<std::int64_t>(length, Spans::kOverflow)));
-        for (std::size_t m = 0; m < values.size(); ++m)
-          values[m].push_back(static_cast<float>(batch.values[m][i]));
-        lastEndNs = to;
-      }
-      from = to;
-    }
-  }
-
-  SampleSeries finish() {
-    out.start = Column<std::int64_t>(std::move(start));
-    out.duration = Column<std::uint32_t>(std::move(duration));
-    for (auto& v : values) out.values.emplace_back(std::move(v));
-    return std::move(out);
-  }
-};
 
 }  // namespace
 
@@ -75,27 +27,20 @@ Result<void> Builder::readCounters(const LoadOptions& options) {
     const ProfileReader& reader = *data_->sources[source].reader;
     auto sets = reader.sampleSets();
     if (!sets) return sets.error();
-    std::map<std::int64_t, GrowingSeries> series;
-    for (SampleSetInfo& set : *sets) {
-      GrowingSeries& s = series[set.setId];
+    auto read = readSeries(reader, *sets, data_->index.offsetNs[source], options);
+    if (!read) return read.error();
+    leftOut += read->leftOut;
+    for (std::size_t i = 0; i < sets->size(); ++i) {
+      SampleSeries& s = read->series[i];
+      SampleSetInfo& set = (*sets)[i];
       const auto gpu = gpuIds_.find({source, set.gpuId});
-      s.out.gpu = gpu != gpuIds_.end() ? gpu->second : findGpu(source, -1, set.gpuId);
-      s.out.source = source;
-      s.out.setId = set.setId;
-      s.out.chip = std::move(set.chip);
-      s.values.resize(set.metrics.size());
-      s.out.metrics = std::move(set.metrics);
-    }
-    const std::int64_t offset = data_->index.offsetNs[source];
-    const auto visit = [&](const SampleBatch& batch) {
-      const auto it = series.find(batch.setId);
-      if (it != series.end() && batch.values.size() == it->second.values.size())
-        it->second.add(batch, offset);
-    };
-    if (auto ok = reader.readSamples(visit, options.stop); !ok) return ok;
-    for (auto& [id, s] : series) {
-      leftOut += s.leftOut;
-      if (!s.start.empty()) data_->samples.push_back(s.finish());
+      s.gpu = gpu != gpuIds_.end() ? gpu->second : findGpu(source, -1, set.gpuId);
+      if (s.empty()) continue;
+      s.source = source;
+      s.setId = set.setId;
+      s.chip = std::move(set.chip);
+      s.metrics = std::move(set.metrics);
+      data_->samples.push_back(std::move(s));
     }
     auto ranged = reader.rangedValues();
     if (!ranged) return ranged.error();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace warpmeter::analyzer {
@@ -21,6 +22,9 @@ class Column {
   Column() = default;
   explicit Column(std::vector<T> values)
       : size_(values.size()), store_(std::make_shared<Store>(std::move(values))) {}
+  // Of room for `capacity` elements the first `size` are filled.
+  Column(std::unique_ptr<T[]> values, std::size_t capacity, std::size_t size)
+      : size_(size), store_(std::make_shared<Store>(std::move(values), capacity, size)) {}
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -52,7 +56,9 @@ class Column {
       std::copy(values.begin(), values.end(), data.get());
     }
     Store(std::size_t room, std::size_t filled)
-        : data(std::make_unique_for_overwrite<T[]>(room)), capacity(room), used(filled) {}
+        : Store(std::make_unique_for_overwrite<T[]>(room), room, filled) {}
+    Store(std::unique_ptr<T[]> values, std::size_t room, std::size_t filled)
+        : data(std::move(values)), capacity(room), used(filled) {}
     std::unique_ptr<T[]> data;
     std::size_t capacity;
     std::atomic<std::size_t> used;

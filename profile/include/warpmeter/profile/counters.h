@@ -27,7 +27,13 @@ struct SampleBatch {
   std::size_t samples() const { return endNs.size(); }
 };
 
-// The same with its columns packed as they are stored, see sample_pack.h.
+// Where a batch is in the file, before it is unpacked.
+struct SamplePlace {
+  std::int64_t startNs = 0, rowid = 0, setId = 0;
+  std::size_t samples = 0;  // at most, for making room; 0 for a damaged row, which readSamples() tells of
+};
+
+// A batch with its columns packed as they are stored, see sample_pack.h.
 struct PackedSamples {
   std::int64_t setId = 0, startNs = 0, endNs = 0, intervalNs = 0, samples = 0, metrics = 0;
   std::vector<std::byte> data;

@@ -111,6 +111,10 @@ class ProfileReader {
   // Unpacks every batch, by its start over all sets, and calls visit; the batch lives until visit returns. Damaged
   // data ends it with ErrorKind::truncated, after the batches before it; stop with ErrorKind::cancelled.
   Result<void> readSamples(const std::function<void(const SampleBatch&)>& visit, std::stop_token stop = {}) const;
+  // The same in parts, which threads may read at once: the batches by their start, and some of them in the order given.
+  Result<std::vector<SamplePlace>> samplePlaces() const;
+  Result<void> readSamples(std::span<const SamplePlace> places, const std::function<void(const SampleBatch&)>& visit,
+                           std::stop_token stop = {}) const;
   Result<std::vector<RangedValue>> rangedValues() const;
   Result<std::vector<PcSamples>> pcSamples() const;
   Result<std::vector<PcRun>> pcRuns() const;

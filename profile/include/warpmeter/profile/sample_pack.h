@@ -25,5 +25,8 @@ struct UnpackedSamples {
 // nullopt when data is not exactly samples x (1 + metrics) numbers, a number does not fit, or there is no sample.
 std::optional<UnpackedSamples> unpackSamples(std::span<const std::byte> data, std::int64_t start, std::size_t samples,
                                              std::size_t metrics);
+// The same into vectors whose memory is used again; after false they hold anything.
+bool unpackSamples(std::span<const std::byte> data, std::int64_t start, std::size_t samples, std::size_t metrics,
+                   std::vector<std::int64_t>& ends, std::vector<std::vector<std::int64_t>>& values);
 
 }  // namespace warpmeter
