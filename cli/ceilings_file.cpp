@@ -63,19 +63,9 @@ fs::path ceilingsFile() {
 
 Result<std::vector<Calibration>> readCalibrations(const fs::path& file) {
   std::vector<Calibration> out;
-  std::error_code error;
-  if (file.empty() || !fs::exists(file, error)) return out;
-  const auto content = contentOf(file);
-  if (!content) return content.error();
-  const Json json = Json::parse(*content, nullptr, false);
-  const auto version = json.is_object() ? json.find("version") : json.end();
-  if (!json.is_object() || textIn(json, "schema") != kSchema || version == json.end() || *version != 1)
-    return Error{
-        ErrorKind::foreign,
-        fmt::format("{} is not a file of `warpmeter calibrate` that this version understands; remove it and "
-                    "calibrate again",
-                    file.string())};
-  for (const auto& gpu : json.value("gpus", Json::array()))
+  const auto gpus = gpusKeptIn(file, kSchema, "calibrate", "calibrate again");
+  if (!gpus) return gpus.error();
+  for (const auto& gpu : *gpus)
     if (auto c = calibrationFrom(gpu)) out.push_back(std::move(*c));
   return out;
 }

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "cli/environment.h"
+#include "cli/kernel_programs.h"
 
 namespace warpmeter::cli {
 
@@ -41,6 +42,23 @@ Result<std::string> contentOf(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) return fileError(file, errno);
   return std::string{std::istreambuf_iterator<char>(in), {}};
+}
+
+Result<Json> gpusKeptIn(const fs::path& file, std::string_view schema, std::string_view verb,
+                        std::string_view remedy) {
+  std::error_code error;
+  if (file.empty() || !fs::exists(file, error)) return Json::array();
+  const auto content = contentOf(file);
+  if (!content) return content.error();
+  const Json json = Json::parse(*content, nullptr, false);
+  const auto version = json.is_object() ? json.find("version") : json.end();
+  if (!json.is_object() || textIn(json, "schema") != schema || version == json.end() || *version != 1)
+    return Error{
+        ErrorKind::foreign,
+        fmt::format("{} is not a file of `warpmeter {}` that this version understands; remove it and {}",
+                    file.string(), verb, remedy)};
+  const auto gpus = json.find("gpus");
+  return gpus != json.end() && gpus->is_array() ? *gpus : Json::array();
 }
 
 Result<void> replaceFile(const fs::path& file, const std::string& content) {

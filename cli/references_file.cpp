@@ -79,21 +79,10 @@ fs::path referencesFile() {
 
 Result<std::vector<GpuReferences>> readReferences(const fs::path& file) {
   std::vector<GpuReferences> out;
-  std::error_code error;
-  if (file.empty() || !fs::exists(file, error)) return out;
-  const auto content = contentOf(file);
-  if (!content) return content.error();
-  const Json json = Json::parse(*content, nullptr, false);
-  const auto version = json.is_object() ? json.find("version") : json.end();
-  if (!json.is_object() || textIn(json, "schema") != kSchema || version == json.end() || *version != 1)
-    return Error{
-        ErrorKind::foreign,
-        fmt::format("{} is not a file of `warpmeter kernels run` that this version understands; remove it "
-                    "and run them again",
-                    file.string())};
-  if (const auto gpus = json.find("gpus"); gpus != json.end() && gpus->is_array())
-    for (const auto& gpu : *gpus)
-      if (gpu.is_object()) out.push_back(gpuFrom(gpu));
+  const auto gpus = gpusKeptIn(file, kSchema, "kernels run", "run them again");
+  if (!gpus) return gpus.error();
+  for (const auto& gpu : *gpus)
+    if (gpu.is_object()) out.push_back(gpuFrom(gpu));
   return out;
 }
 
